@@ -1,0 +1,84 @@
+"""What a retriever, an embedder and a reranker must offer to take part; anything of that shape will do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridrank.errors import InputError
+from hybridrank.records import Ranking
+
+__all__ = ["Embedder", "Reranker", "Retriever", "check_depth"]
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds passages of a corpus.
+
+    Every retriever keeps the same promises: hits come by score, highest first, then by place in the corpus;
+    ``k`` may exceed the corpus; what shares nothing with the query is not returned; a query that says nothing
+    gives an empty ranking; no character of a query is syntax. One that depends on an outside service and
+    loses it returns what it has, with ``degraded`` set.
+    """
+
+    @property
+    def name(self) -> str:
+        """What its list is called in the reasons of a hit."""
+        ...
+
+    def __len__(self) -> int:
+        """The number of passages."""
+        ...
+
+    def search(self, query: str, k: int = 10) -> Ranking:
+        """The best ``k`` passages, fewer if fewer match. ``k >= 1``, or :class:`InputError` is raised."""
+        ...
+
+    def search_many(self, queries: Iterable[str], k: int = 10) -> Sequence[Ranking]:
+        """The same as :meth:`search` of each query, in order."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, task: Literal["query", "passage"]) -> NDArray[np.float32]:
+        """One row a text, in order: shape ``(len(texts), dimension)``, finite."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Orders anew what was found."""
+
+    @property
+    def name(self) -> str:
+        """What its list is called in the reasons of a hit."""
+        ...
+
+    def rerank(self, ranking: Ranking) -> Ranking:
+        """The same passages in a better order, ranks from 1 again, each hit's reasons kept and added to.
+
+        When it cannot do its work (no budget left, service lost) it returns the ranking it was given with
+        ``degraded`` set, and never raises for that.
+        """
+        ...
+
+
+def check_depth(k: int) -> int:
+    """``k`` itself, when it can be a number of hits to return.
+
+    Raises :class:`~hybridrank.errors.InputError` unless ``k >= 1``.
+    """
+    if k < 1:
+        raise InputError(f"k is {k}", remedy="Ask for at least 1 hit.")
+    return k

@@ -1,0 +1,173 @@
+"""The records that everything here is made of: passages, spans, hits and rankings. All are immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import overload
+
+from hybridrank.errors import InputError
+
+__all__ = ["Hit", "Passage", "Ranking", "Reason", "Span", "Usage"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Passage:
+    """A piece of text that is found or not found as one.
+
+    ``start`` is where it stands in its document, as a ``str`` position: for a passage cut from a document's
+    text, ``text == document[start : start + len(text)]``. ``metadata`` is yours and must not be changed
+    afterwards.
+
+    >>> Passage(id="r1:0", text="Net sales rose.", document_id="r1", start=120).end
+    135
+    """
+
+    id: str
+    text: str
+    document_id: str | None = None
+    start: int = 0
+    metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.start < 0:
+            raise InputError(
+                f"passage {self.id!r} starts at {self.start}",
+                remedy="Offsets count from 0 at the document's start.",
+            )
+
+    @property
+    def end(self) -> int:
+        """Where the passage ends in its document, exclusive."""
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """A stretch of a document's text, ``text[start:end]``, never empty: ``0 <= start < end``.
+
+    Raises :class:`~hybridrank.errors.InputError` otherwise.
+    """
+
+    document_id: str
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise InputError(
+                f"the span [{self.start}, {self.end}) of {self.document_id!r} is empty or starts before 0",
+                remedy="Give 0 <= start < end.",
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reason:
+    """The place of a hit in one list: its rank from 1, its score, and what each matched term gave to that
+    score.
+
+    ``terms`` is in the order of contribution, largest first, then by term.
+    """
+
+    source: str
+    rank: int
+    score: float
+    terms: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
+    """A passage in a ranking.
+
+    ``position`` is its place in the corpus, from 0, which settles ties; ``rank`` counts from 1. ``passage``
+    is absent where the retriever keeps ids alone. ``reasons`` has one entry for each list that the passage
+    was found in.
+    """
+
+    passage_id: str
+    position: int
+    rank: int
+    score: float
+    passage: Passage | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What outside services were used for: requests, tokens, seconds of waiting, and answers from the cache.
+
+    >>> Usage(requests=1, tokens=10) + Usage(requests=2, cache_hits=1)
+    Usage(requests=3, tokens=10, seconds=0.0, cache_hits=1)
+    """
+
+    requests: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    cache_hits: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            requests=self.requests + other.requests,
+            tokens=self.tokens + other.tokens,
+            seconds=self.seconds + other.seconds,
+            cache_hits=self.cache_hits + other.cache_hits,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ranking(Sequence[Hit]):
+    """The hits of a query, best first; a sequence of them.
+
+    ``degraded`` says, when it is not ``None``, which step was left out or cut short and why; ``usage`` is
+    what the ranking cost.
+    """
+
+    query: str
+    hits: tuple[Hit, ...] = ()
+    degraded: str | None = None
+    usage: Usage = Usage()
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    @overload
+    def __getitem__(self, at: int) -> Hit: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, at: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[at]
+
+    def top(self, k: int) -> Ranking:
+        """The same ranking cut to its best ``k`` hits."""
+        return replace(self, hits=self.hits[:k])
+
+    def explain(self, *, width: int = 80) -> str:
+        """Why each hit is there, as text: its place in each list and what each query term gave.
+
+        ``width`` is the number of characters of a passage that are shown; line breaks in it become spaces.
+        """
+        lines = [f"{len(self.hits)} {'hit' if len(self.hits) == 1 else 'hits'} for {self.query!r}"]
+        if self.degraded is not None:
+            lines.append(f"degraded: {self.degraded}")
+        for hit in self.hits:
+            lines.append(f"{hit.rank}. {hit.passage_id}  score {hit.score:.4g}")
+            lines.extend(f"   {_explain(reason)}" for reason in hit.reasons)
+            if hit.passage is not None:
+                lines.append(f"   {_shorten(hit.passage.text, width)}")
+        return "\n".join(lines)
+
+
+def _explain(reason: Reason) -> str:
+    line = f"{reason.source}: rank {reason.rank}, score {reason.score:.4g}"
+    if reason.terms:
+        line += " = " + " + ".join(f"{term} {share:.4g}" for term, share in reason.terms.items())
+    return line
+
+
+def _shorten(text: str, width: int) -> str:
+    # Only the beginning is looked at: a passage may be megabytes long.
+    words = " ".join(text[: 4 * width].split())
+    return words if len(words) <= width and len(text) <= 4 * width else f"{words[:width]}…"

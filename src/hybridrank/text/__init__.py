@@ -1,0 +1,1 @@
+"""Text: cut into passages with exact offsets, and into terms."""

@@ -1,0 +1,111 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybridrank.errors import InputError
+from hybridrank.records import Passage
+from hybridrank.text.corpus import read_corpus, read_folder, read_jsonl
+
+
+def write(path: Path, *lines: object) -> Path:
+    raw = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+    path.write_bytes(b"\n".join(raw))
+    return path
+
+
+@given(texts=st.lists(st.text(st.characters(exclude_categories=())), max_size=5), escaped=st.booleans())
+def test_texts_come_back_as_they_were(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], escaped: bool
+) -> None:
+    path = tmp_path_factory.mktemp("corpus") / "corpus.jsonl"
+    lines = [json.dumps({"id": str(place), "text": text}) for place, text in enumerate(texts)]
+    if not escaped:  # unescaped JSON may hold U+2028 and other line separators, though no lone surrogates
+        texts = [text.encode("utf-8", "replace").decode() for text in texts]
+        lines = [
+            json.dumps({"id": str(place), "text": text}, ensure_ascii=False)
+            for place, text in enumerate(texts)
+        ]
+    path.write_bytes("\n".join(lines).encode())
+    assert [document.text for document in read_corpus(path)] == texts
+
+
+def test_ids_and_metadata(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "corpus.jsonl",
+        b"\xef\xbb\xbf" + json.dumps({"document_id": "a", "id": 7, "text": "A"}).encode(),
+        b"",
+        b"  \r",
+        {"_id": "b", "text": "B\r\n\u0000\U0001f600", "title": "T"},
+    )
+    assert list(read_jsonl(path)) == [
+        Passage(id="a", text="A", document_id="a", metadata={"id": 7}),
+        Passage(id="b", text="B\r\n\u0000\U0001f600", document_id="b", metadata={"title": "T"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"id": "a", "text": "x"', r"not valid JSON \(Expecting ',' delimiter, column 24\)"),
+        (b'{"id": "a", "text": "\xff"}', r"byte 22 of the line is not UTF-8. Save it as UTF-8"),
+        (b"[" * 100_000, "not readable JSON"),
+        (b"[1, 2]", "not a JSON object"),
+        (b'{"text": "x"}', "no document_id"),
+        (b'{"id": 3, "text": "x"}', "its id is not a string"),
+        (b'{"id": "", "text": "x"}', "its id is not a string with at least one character"),
+        (b'{"id": "a"}', "its text is missing"),
+        (b'{"id": "a", "text": null}', "its text is missing or not a string"),
+        (b'{"id": "first", "text": "x"}', "the id 'first' stands on line 1 already"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: bytes, reason: str) -> None:
+    path = write(tmp_path / "corpus.jsonl", {"id": "first", "text": "fine"}, line)
+    with pytest.raises(InputError, match=reason) as caught:
+        list(read_jsonl(path))
+    assert (caught.value.file, caught.value.line) == (str(path), 2)
+    assert str(caught.value).startswith(f"{path}, line 2: ")
+
+
+def test_a_folder_is_read_by_name(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / ".git").mkdir()
+    for name in ("b/one.md", "a.TXT", "c.pdf", ".hidden.txt", ".git/x.txt"):
+        (tmp_path / name).write_bytes(f"\ufeff{name}\r\n".encode())
+    documents = list(read_corpus(tmp_path))
+    assert [(document.id, document.text) for document in documents] == [
+        ("a.TXT", "a.TXT\r\n"),
+        ("b/one.md", "b/one.md\r\n"),
+    ]
+    assert documents[1].metadata == {"file": str(tmp_path / "b" / "one.md")}
+
+
+def test_a_file_can_be_a_corpus(tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_text("A note.")
+    assert [(document.id, document.text) for document in read_corpus(path)] == [("note.md", "A note.")]
+
+
+def test_a_text_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes(b"one\ntwo\ncaf\xe9\n")
+    with pytest.raises(InputError, match=r"latin.txt, line 3: it is not UTF-8. Save it as UTF-8."):
+        list(read_folder(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("missing", "no such file or folder"),
+        ("table.csv", r"cannot be read from a .csv file. Give a .jsonl, .txt or .md file"),
+        ("nameless", "cannot be read from a nameless file"),
+        ("empty", "no .txt or .md file here"),
+    ],
+)
+def test_what_is_no_corpus_is_refused(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "table.csv").touch()
+    (tmp_path / "nameless").touch()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=reason):
+        list(read_corpus(tmp_path / name))

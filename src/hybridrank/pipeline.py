@@ -1,0 +1,78 @@
+"""The composition: retrievers, then fusion, then rerankers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hybridrank.errors import InputError
+from hybridrank.fusion import Fusion, ReciprocalRankFusion
+from hybridrank.lexical import LexicalIndex
+from hybridrank.protocols import Reranker, Retriever, check_depth
+from hybridrank.records import Passage, Ranking
+
+__all__ = ["Pipeline", "rank"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pipeline:
+    """Searches with every retriever, fuses what they find, and lets each reranker order it anew; a retriever
+    itself.
+
+    Each retriever gives ``depth`` candidates (or ``k``, if that is more), and the rerankers see all of them.
+    With one retriever there is nothing to fuse, and its scores stay. All retrievers must index the same
+    passages, and each needs a name of its own.
+
+    >>> passages = [Passage(id="a", text="Net sales rose."), Passage(id="b", text="Costs fell.")]
+    >>> index = LexicalIndex.build(passages)
+    >>> print(Pipeline(retrievers=[index]).search("Which sales?").explain())
+    1 hit for 'Which sales?'
+    1. a  score 0.2...
+       bm25: rank 1, score 0.2... = sale 0.2...
+       Net sales rose.
+    """
+
+    retrievers: Sequence[Retriever]
+    fusion: Fusion = field(default_factory=ReciprocalRankFusion)
+    rerankers: Sequence[Reranker] = ()
+    depth: int = 100
+    name: str = "pipeline"
+
+    def __post_init__(self) -> None:
+        names = [retriever.name for retriever in self.retrievers]
+        if not names or len(set(names)) < len(names):
+            raise InputError(
+                f"a pipeline of the retrievers {names}", remedy="Give at least one, and each its own name."
+            )
+        check_depth(self.depth)
+
+    def __len__(self) -> int:
+        return len(self.retrievers[0])
+
+    def search(self, query: str, k: int = 10) -> Ranking:
+        """The best ``k`` passages. Raises :class:`~hybridrank.errors.InputError` for ``k < 1``."""
+        depth = max(check_depth(k), self.depth)
+        found = {retriever.name: retriever.search(query, depth) for retriever in self.retrievers}
+        ranking = self.fusion(found) if len(found) > 1 else next(iter(found.values()))
+        for reranker in self.rerankers:
+            ranking = reranker.rerank(ranking)
+        return ranking.top(k)
+
+    def search_many(self, queries: Iterable[str], k: int = 10) -> list[Ranking]:
+        """The same as :meth:`search` of each query, in order."""
+        return [self.search(query, k) for query in queries]
+
+
+def rank(query: str, texts: Iterable[str], k: int = 10) -> Ranking:
+    """Rank texts of your own by BM25; a hit's ``position`` is its place among them, its id the same as a
+    string.
+
+    Texts that share no word with the query are left out. Raises :class:`~hybridrank.errors.InputError` for
+    ``k < 1``.
+
+    >>> notes = ["Milk and eggs.", "Plan C: sell the boat.", "The boat needs paint."]
+    >>> [notes[hit.position] for hit in rank("Which plan is about boats?", notes)]
+    ['Plan C: sell the boat.', 'The boat needs paint.']
+    """
+    passages = (Passage(id=str(place), text=text) for place, text in enumerate(texts))
+    return LexicalIndex.build(passages).search(query, k)

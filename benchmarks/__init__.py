@@ -1,0 +1,1 @@
+"""Benchmarks that anyone can repeat; not part of the installed package."""

@@ -1,0 +1,55 @@
+"""The directory that fulfils the contract on a machine that has Python and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from os import PathLike
+from pathlib import Path
+
+from hybridrank.bundle import bundle, script_source
+from hybridrank.errors import InputError
+
+__all__ = ["assemble"]
+
+SCRIPTS = ("build.sh", "run.sh", "entry.py")
+_NEEDED = ("more-itertools", "numpy", "PyStemmer", "scipy")
+_LIBRARIES = "lib"
+_OURS = frozenset((*SCRIPTS, _LIBRARIES))
+
+
+def assemble(output: str | PathLike[str]) -> Path:
+    """Write ``build.sh``, ``run.sh`` and all that they need into a directory, and return it.
+
+    The directory may be new, empty, or one that was assembled before; anything else is refused with
+    :class:`~hybridrank.errors.InputError`, as is a distribution that is not installed. It needs a Python of
+    the same version and platform as this one, and everyone may read it.
+    """
+    target, scripts = Path(output), script_source("finance")
+    _check_target(target, scripts)
+    try:
+        if not target.exists():
+            target.mkdir(parents=True)
+            target.chmod(0o755)
+        bundle(target / _LIBRARIES, _NEEDED)
+        for name in SCRIPTS:
+            shutil.copyfile(scripts / name, target / name)
+            (target / name).chmod(0o755 if name.endswith(".sh") else 0o644)
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror or error})",
+            file=target,
+            remedy="Choose a directory that you may write, on a disk with room.",
+        ) from error
+    return target
+
+
+def _check_target(target: Path, scripts: Path) -> None:
+    if target.exists() and not target.is_dir():
+        raise InputError("is a file", file=target, remedy="Give a new or an empty directory.")
+    if target.exists() and target.samefile(scripts):
+        raise InputError("holds the originals", file=target, remedy="Give a new or an empty directory.")
+    foreign = sorted(path.name for path in target.glob("*") if path.name not in _OURS)
+    if foreign:
+        raise InputError(
+            f"holds {', '.join(foreign[:3])}", file=target, remedy="Give a new or an empty directory."
+        )

@@ -1,0 +1,249 @@
+"""The finance index: reports as segments, blocks and a stream of term ids, built in one pass.
+
+Parts of the index directory
+    ``terms/…`` the vocabulary; ``tokens`` every report's term ids in reading order (int32); per segment
+    ``starts``, ``ends``, ``headers``, ``window_ends`` (int32), ``statements`` (int8), ``rows`` (bool) and
+    ``token_ptr`` (int64, one more: where its terms begin in ``tokens``); ``segment_ptr`` and ``block_ptr``
+    (int64, one more than reports: where a report's segments and blocks begin); ``block_starts`` (int64, one
+    more than blocks: the first segment of each); ``blocks/…`` BM25 postings of blocks; ``ids`` and ``texts``
+    of the reports; ``profiles``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridrank.errors import HybridrankWarning
+from hybridrank.postings import Postings
+from hybridrank.storage import ArrayWriter, IndexReader, IndexWriter
+from hybridrank.tasks.finance.corpus import Report, read_reports
+from hybridrank.tasks.finance.layout import Layout, clean, lay_out
+from hybridrank.tasks.finance.names import Names
+from hybridrank.tasks.finance.profile import Profile, profile_report
+from hybridrank.text.lexicon import Lexicon
+from hybridrank.text.tokens import Tokenizer, Vocabulary
+
+__all__ = ["BuildReport", "IndexedReports", "build"]
+
+_KIND = "finance"
+_SCHEME = 1  # raised whenever the same reports would give other parts
+BLOCK_K1, BLOCK_B = 0.9, 0.4
+
+Progress = Callable[[int, int], None]
+"""Called with the number of reports and of characters done so far."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildReport:
+    """What was built: counts, and reports passed over because their id came before."""
+
+    reports: int
+    characters: int
+    segments: int
+    blocks: int
+    terms: int
+    repeated: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class IndexedReports:
+    """An opened index; arrays as the module describes them, memory-mapped."""
+
+    lexicon: Lexicon
+    tokens: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    headers: NDArray[np.int32]
+    window_ends: NDArray[np.int32]
+    statements: NDArray[np.int8]
+    rows: NDArray[np.bool_]
+    token_ptr: NDArray[np.int64]
+    segment_ptr: NDArray[np.int64]
+    block_ptr: NDArray[np.int64]
+    block_starts: NDArray[np.int64]
+    blocks: Postings
+    ids: Any  # a lazy sequence of str
+    texts: Any  # a lazy sequence of str
+    profiles: list[Profile]
+    names: Names
+    report_of_block: NDArray[np.int32]
+    window_length: float
+
+    @classmethod
+    def open(
+        cls, directory: str | PathLike[str], *, verify: Literal["auto", "full"] = "auto"
+    ) -> IndexedReports:
+        """Open an index; :meth:`hybridrank.storage.IndexReader.open` says what is checked and raised."""
+        reader = IndexReader.open(directory, kind=_KIND, verify=verify)
+        tokenizer = Tokenizer.from_settings(reader.settings["tokenizer"])
+        lexicon = Lexicon.load(tokenizer, reader)
+        blocks = Postings.load(reader, "blocks")
+        profiles = [Profile.from_json(value) for value in reader.json("profiles")]
+        block_ptr = reader.array("block_ptr")
+        report_of_block = np.repeat(np.arange(len(profiles), dtype=np.int32), np.diff(block_ptr))
+        return cls(
+            lexicon=lexicon,
+            **{name: reader.array(name) for name in (*_PER_SEGMENT, "tokens", "token_ptr")},
+            **{name: reader.array(name) for name in ("segment_ptr", "block_starts")},
+            block_ptr=block_ptr,
+            blocks=blocks,
+            ids=reader.strings("ids"),
+            texts=reader.strings("texts"),
+            profiles=profiles,
+            names=Names(profiles, lexicon, blocks, report_of_block),
+            report_of_block=report_of_block,
+            window_length=reader.settings["window_length"],
+        )
+
+
+_PER_SEGMENT: dict[str, type[np.generic]] = {
+    "starts": np.int32,
+    "ends": np.int32,
+    "headers": np.int32,
+    "window_ends": np.int32,
+    "statements": np.int8,
+    "rows": np.bool_,
+}
+
+
+def build(
+    corpus: str | PathLike[str],
+    index_dir: str | PathLike[str],
+    *,
+    progress: Progress | None = None,
+) -> BuildReport:
+    """Index the reports of ``corpus/reports.jsonl`` in a directory, in place of an index that is there.
+
+    A report whose ``document_id`` came before is passed over with a
+    :class:`~hybridrank.errors.HybridrankWarning`. Raises :class:`~hybridrank.errors.InputError` for a line
+    that cannot be read, with file, line and reason, and what :class:`~hybridrank.storage.IndexWriter` raises;
+    the index that was there then stays.
+    """
+    tokenizer = Tokenizer()
+    settings: dict[str, Any] = {"scheme": _SCHEME, "tokenizer": tokenizer.settings()}
+    with IndexWriter(index_dir, kind=_KIND, settings=settings) as writer:
+        collected = _Collected(tokenizer)
+        with ExitStack() as stack:
+            streams = {
+                name: stack.enter_context(writer.open_array(name, kind))
+                for name, kind in (_PER_SEGMENT | {"tokens": np.int32}).items()
+            }
+            writer.strings(
+                "texts", (report.text for report in _add_all(corpus, collected, streams, progress))
+            )
+        writer.strings("ids", collected.ids)
+        writer.json("profiles", [profile.to_json() for profile in collected.profiles])
+        for name in ("segment_ptr", "block_ptr"):
+            writer.array(name, np.array(getattr(collected, name), dtype=np.int64))
+        token_ptr, block_starts = collected.token_ptr(), collected.block_starts()
+        writer.array("token_ptr", token_ptr)
+        writer.array("block_starts", block_starts)
+        Lexicon.save(collected.vocabulary.terms, writer)
+        postings = Postings.build(
+            collected.tokens(),
+            token_ptr[block_starts],
+            n_terms=len(collected.vocabulary),
+            k1=BLOCK_K1,
+            b=BLOCK_B,
+        )
+        postings.save(writer, "blocks")
+        writer.settings["window_length"] = collected.window_length()
+    return BuildReport(
+        reports=len(collected.ids),
+        characters=collected.characters,
+        segments=len(token_ptr) - 1,
+        blocks=len(block_starts) - 1,
+        terms=len(collected.vocabulary),
+        repeated=collected.repeated,
+    )
+
+
+class _Collected:
+    """What a build gathers in memory: everything but the texts and the per-segment arrays."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.vocabulary = Vocabulary(tokenizer)
+        self.ids: list[str] = []
+        self.lines: dict[str, int] = {}
+        self.profiles: list[Profile] = []
+        self.segment_ptr = [0]
+        self.block_ptr = [0]
+        self.characters = 0
+        self.repeated = 0
+        self._tokens: list[NDArray[np.int32]] = [np.zeros(0, dtype=np.int32)]
+        self._token_counts: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+        self._blocks: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+        self._window_tokens = 0
+
+    def add(self, report: Report) -> tuple[Layout, NDArray[np.int32]]:
+        """Take a report in; returns its layout, with segments counted over all reports, and its term ids."""
+        text = clean(report.text)
+        layout = lay_out(text)
+        ids, indptr = self.vocabulary.encode(
+            text[start:end] for start, end in zip(layout.starts.tolist(), layout.ends.tolist(), strict=True)
+        )
+        self._window_tokens += int((indptr[layout.window_ends] - indptr[:-1]).sum())
+        self._tokens.append(ids)
+        self._token_counts.append(np.diff(indptr))
+        base = self.segment_ptr[-1]
+        self._blocks.append(layout.blocks.astype(np.int64) + base)
+        self.segment_ptr.append(base + len(layout.starts))
+        self.block_ptr.append(self.block_ptr[-1] + len(layout.blocks))
+        self.ids.append(report.document_id)
+        self.profiles.append(profile_report(report.document_id, report.text, self.vocabulary.tokenizer))
+        self.characters += len(report.text)
+        return layout, ids
+
+    def tokens(self) -> NDArray[np.int32]:
+        return np.concatenate(self._tokens)
+
+    def token_ptr(self) -> NDArray[np.int64]:
+        return np.concatenate(([0], np.cumsum(np.concatenate(self._token_counts), dtype=np.int64)))
+
+    def block_starts(self) -> NDArray[np.int64]:
+        return np.concatenate([*self._blocks, np.array(self.segment_ptr[-1:])])
+
+    def window_length(self) -> float:
+        """The mean number of terms in a window."""
+        return max(self._window_tokens / max(self.segment_ptr[-1], 1), 1.0)
+
+
+def _add_all(
+    corpus: str | PathLike[str],
+    collected: _Collected,
+    streams: dict[str, ArrayWriter],
+    progress: Progress | None,
+) -> Iterator[Report]:
+    """Take all reports in, writing their arrays as they pass by; yields those that were taken."""
+    for report in read_reports(corpus):
+        first = collected.lines.setdefault(report.document_id, report.line)
+        if first != report.line:
+            warnings.warn(
+                f"the report on line {report.line} has the document_id {report.document_id!r} of the one on "
+                f"line {first}, and is passed over",
+                HybridrankWarning,
+                stacklevel=4,
+            )
+            collected.repeated += 1
+            continue
+        base = collected.segment_ptr[-1]
+        layout, ids = collected.add(report)
+        streams["tokens"].append(ids)
+        for name in _PER_SEGMENT:
+            values = getattr(layout, name)
+            if name == "window_ends":
+                values = values + np.int32(base)
+            elif name == "headers":
+                values = np.where(values >= 0, values + np.int32(base), values)
+            streams[name].append(values)
+        yield report
+        if progress is not None:
+            progress(len(collected.ids), collected.characters)

@@ -18,10 +18,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.layout import find_sets, sample_sets
 from benchmarks.measure import compare
 from benchmarks.report import as_json, print_tables
 from benchmarks.rows import BenchmarkError
+from hybridrank.errors import InputError
+from hybridrank.tasks.finance.datasets import find_sets, sample_sets
 
 _WIDTH_WITHOUT_TERMINAL = 110  # wide enough that no cell is cut in a log or a file
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     errors = Console(stderr=True)
     try:
         _run(options, errors)
-    except BenchmarkError as error:
+    except (BenchmarkError, InputError) as error:
         errors.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
         return 1
     return 0
@@ -45,7 +46,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
-        "--data", type=Path, metavar="DIR", help="evaluation data (benchmarks/layout.py has the layout)"
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="evaluation data (hybridrank/tasks/finance/datasets.py has the layout)",
     )
     source.add_argument(
         "--smoke", action="store_true", help="the sample reports that the package ships, in seconds"

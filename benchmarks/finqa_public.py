@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.layout import LABELS_SUFFIX, QUERIES_SUFFIX
 from benchmarks.rows import REPORTS, BenchmarkError
+from hybridrank.tasks.finance.datasets import LABELS_SUFFIX, QUERIES_SUFFIX
 
 _FILENAME = re.compile(r"(?P<company>[^/]+)/(?P<year>[^/]+)/page_(?P<page>\d+)\.pdf")
 _EVIDENCE = re.compile(r"(?P<kind>text|table)_(?P<number>\d+)")

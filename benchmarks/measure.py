@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.layout import Corpus, EvaluationSet, read_query_ids
 from benchmarks.rows import BenchmarkError, read_rows
 from benchmarks.systems import OURS, PLAIN, SYSTEMS
+from hybridrank.tasks.finance.datasets import Corpus, EvaluationSet, read_query_ids
 from hybridrank.tasks.finance.scoring import QueryScore, score
 
 ROOT = Path(__file__).resolve().parent.parent

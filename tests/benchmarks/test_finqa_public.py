@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from benchmarks.finqa_public import Page, main, read_page
-from benchmarks.layout import find_sets
 from benchmarks.rows import read_rows
+from hybridrank.tasks.finance.datasets import find_sets
 from hybridrank.tasks.finance.scoring import score
 
 LONG = "the company paid interest of 12.5 million on its notes in that year ."

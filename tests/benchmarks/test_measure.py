@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.layout import EvaluationSet, find_sets
 from benchmarks.measure import Build, Run, compare, run_worker
 from benchmarks.rows import BenchmarkError, read_rows
+from hybridrank.tasks.finance.datasets import EvaluationSet, find_sets
 from hybridrank.tasks.finance.scoring import QueryScore
 
 REPORTS = {

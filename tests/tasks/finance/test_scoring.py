@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.layout import read_labels
 from hybridrank.errors import InputError
 from hybridrank.tasks.finance import scoring
+from hybridrank.tasks.finance.datasets import read_labels
 from hybridrank.tasks.finance.scoring import (
     REFERENCE_QUALITY,
     Label,

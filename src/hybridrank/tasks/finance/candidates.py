@@ -8,7 +8,7 @@ its table's header, with the corpus's inverse document frequencies, plus a share
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hybridrank.postings import best, lucene_idf
 from hybridrank.tasks.finance.index import IndexedReports
 from hybridrank.tasks.finance.question import ParsedQuestion, QuestionParser
+from hybridrank.tasks.finance.streams import TermSlots, held, ranges
 
 __all__ = ["CandidateFinder", "Candidates", "Weights"]
 
@@ -49,7 +50,9 @@ class Candidates:
 
     ``first``/``last`` are its segments (exclusive end) and ``report`` its report's place; ``start``/``end``
     are ``str`` positions in the report. ``frequencies`` has shape ``(terms, windows)``: how often each of
-    ``terms`` (ids, with ``term_weights``) stands in the window. ``score`` is what the windows are ranked by.
+    ``terms`` (ids, with ``term_weights``) stands in the window, and ``in_header`` whether it stands in the
+    header of its table. ``score`` is what the windows are ranked by. ``names`` is the exception: how well
+    each report of the index is named.
     """
 
     question: ParsedQuestion
@@ -65,12 +68,32 @@ class Candidates:
     lengths: NDArray[np.int64]
     block: NDArray[np.int64]
     block_score: NDArray[np.float64]
+    block_words: NDArray[np.float64]
     word_score: NDArray[np.float64]
     statement: NDArray[np.int8]
     score: NDArray[np.float64]
+    names: NDArray[np.float64]
+
+    def best(self, n: int) -> Candidates:
+        """The ``n`` windows that score best, in the same order as here."""
+        if n >= len(self):
+            return self
+        kept = np.sort(np.argsort(-self.score, kind="stable")[:n])
+        return replace(
+            self,
+            frequencies=self.frequencies[:, kept],
+            in_header=self.in_header[:, kept],
+            **{name: getattr(self, name)[kept] for name in _ONE_EACH},
+        )
 
     def __len__(self) -> int:
         return len(self.first)
+
+
+_ONE_EACH = (
+    *("first", "last", "report", "start", "end", "lengths", "block"),
+    *("block_score", "block_words", "word_score", "statement", "score"),
+)
 
 
 class CandidateFinder:
@@ -81,12 +104,12 @@ class CandidateFinder:
         self.weights = weights or Weights()
         self.parser = QuestionParser(reports.lexicon.tokenizer)
         profiles = reports.profiles
-        self._fiscal_years = np.array([profile.fiscal_year for profile in profiles], dtype=np.int64)
-        self._quarters = np.array([profile.quarter for profile in profiles], dtype=np.int64)
-        self._annual = np.array([profile.form == "10-K" for profile in profiles], dtype=bool)
-        self._slot = np.full(len(reports.lexicon), -1, dtype=np.int32)
-        self._n_blocks = len(reports.block_starts) - 1
-        holding = reports.statements[reports.block_starts[:-1]] if self._n_blocks else np.zeros(0, np.int8)
+        self.fiscal_years = np.array([profile.fiscal_year for profile in profiles], dtype=np.int64)
+        self.quarters = np.array([profile.quarter for profile in profiles], dtype=np.int64)
+        self.annual = np.array([profile.form == "10-K" for profile in profiles], dtype=bool)
+        self.slots = TermSlots(len(reports.lexicon))
+        self.n_blocks = len(reports.block_starts) - 1
+        holding = reports.statements[reports.block_starts[:-1]] if self.n_blocks else np.zeros(0, np.int8)
         self._block_statement = holding
 
     def find(self, text: str) -> Candidates | None:
@@ -102,46 +125,50 @@ class CandidateFinder:
         terms = np.array(sorted(known), dtype=np.int32)
         term_weights = np.array([known[number] for number in terms.tolist()])
         names = self.reports.names.match(question)
-        block_scores = self._block_scores(question, terms, term_weights, names)
+        block_words = self._block_words(terms, term_weights, names)
+        block_scores = self._block_scores(question, block_words, names)
         blocks, scores = best(
             np.flatnonzero(block_scores > 0), block_scores[block_scores > 0], self.weights.depth
         )
         if len(blocks) == 0:
             return None
-        return self._open(question, terms, term_weights, names, blocks, scores)
+        return self._open(question, terms, term_weights, names, blocks, scores, block_words[blocks])
 
-    def _block_scores(
-        self,
-        question: ParsedQuestion,
-        terms: NDArray[np.int32],
-        term_weights: NDArray[np.float64],
-        names: NDArray[np.float64],
+    def _block_words(
+        self, terms: NDArray[np.int32], term_weights: NDArray[np.float64], names: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        weights, reports = self.weights, self.reports
-        words = np.zeros(self._n_blocks)
+        """BM25 of every block, relative to the best."""
+        reports = self.reports
+        words = np.zeros(self.n_blocks)
         for term, weight in zip(terms.tolist(), term_weights.tolist(), strict=True):
             start, end = reports.blocks.indptr[term], reports.blocks.indptr[term + 1]
             docs, impacts = reports.blocks.docs[start:end], reports.blocks.impacts[start:end]
-            damping = self._damping(term, names)
-            words[docs] += weight * (
-                impacts if damping is None else impacts * damping[reports.report_of_block[docs]]
-            )
-        scores = words / max(words.max(initial=0.0), 1e-9)
+            damping = self.damping(term, names)
+            share = 1.0 if damping is None else damping[reports.report_of_block[docs]]
+            words[docs] += weight * impacts * share
+        relative: NDArray[np.float64] = words / max(words.max(initial=0.0), 1e-9)
+        return relative
+
+    def _block_scores(
+        self, question: ParsedQuestion, words: NDArray[np.float64], names: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """What the words of every block and its report give together; 0 where no word matches."""
+        weights = self.weights
         of_report = (
             weights.name * names
             + weights.year * self._year_match(question.report_year)
-            + weights.annual * self._annual
+            + weights.annual * self.annual
         )
         if question.quarter:
-            of_report += weights.quarter * (self._quarters == question.quarter)
-        scores += of_report[reports.report_of_block]
-        statement = weights.statement * min(1.0, 2 * names.max(initial=0.0))
+            of_report += weights.quarter * (self.quarters == question.quarter)
+        scores = words + of_report[self.reports.report_of_block]
         if question.statements:
+            statement = weights.statement * min(1.0, 2 * names.max(initial=0.0))
             scores += statement * np.isin(self._block_statement, list(question.statements))
-        blocked: NDArray[np.float64] = np.where(words > 0, scores, 0.0)
-        return blocked
+        matched: NDArray[np.float64] = np.where(words > 0, scores, 0.0)
+        return matched
 
-    def _damping(self, term: int, names: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def damping(self, term: int, names: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """What a term of a company's name counts in each report: little in the reports that it names."""
         named = self.reports.names.named_by(term)
         if named is None:
@@ -150,7 +177,7 @@ class CandidateFinder:
         return damping
 
     def _year_match(self, year: int) -> NDArray[np.float64]:
-        match = np.zeros(len(self._fiscal_years))
+        match = np.zeros(len(self.fiscal_years))
         if year:
             weights = self.weights
             for later, share in (
@@ -159,7 +186,7 @@ class CandidateFinder:
                 (2, weights.year_after_next),
                 (-1, weights.year_before),
             ):
-                match[self._fiscal_years == year + later] = share
+                match[self.fiscal_years == year + later] = share
         return match
 
     def _open(
@@ -170,22 +197,22 @@ class CandidateFinder:
         names: NDArray[np.float64],
         blocks: NDArray[np.int64],
         block_scores: NDArray[np.float64],
+        block_words: NDArray[np.float64],
     ) -> Candidates:
         reports, weights = self.reports, self.weights
         firsts, ends = reports.block_starts[blocks], reports.block_starts[blocks + 1]
         n_segments = ends - firsts
         of_block = np.repeat(np.arange(len(blocks)), n_segments)
-        first = _ranges(firsts, n_segments)
+        first = ranges(firsts, n_segments)
         last = reports.window_ends[first].astype(np.int64)
         # The tokens of each block, and of the segments after it into which its last windows reach.
         from_token = reports.token_ptr[firsts]
         n_tokens = reports.token_ptr[reports.window_ends[ends - 1]] - from_token
         offset = np.cumsum(n_tokens) - n_tokens
-        self._slot[terms] = np.arange(len(terms), dtype=np.int32)
-        slots = self._slot[reports.tokens[_ranges(from_token, n_tokens)]]
         headers, header_of = np.unique(reports.headers[first], return_inverse=True)
-        header_terms = self._header_terms(headers, len(terms))
-        self._slot[terms] = -1
+        with self.slots.of(terms) as slot_of:
+            slots = slot_of[reports.tokens[ranges(from_token, n_tokens)]]
+            header_terms = self._header_terms(headers, slot_of, len(terms))
         shift = (offset - from_token)[of_block]
         begin, until = reports.token_ptr[first] + shift, reports.token_ptr[last] + shift
         running = np.zeros(len(slots) + 1, dtype=np.int32)
@@ -217,15 +244,19 @@ class CandidateFinder:
             lengths=lengths,
             block=blocks[of_block],
             block_score=block_score,
+            block_words=block_words[of_block],
             word_score=words,
             statement=statement,
             score=score,
+            names=names,
         )
 
-    def _header_terms(self, headers: NDArray[np.int32], n_terms: int) -> NDArray[np.bool_]:
+    def _header_terms(
+        self, headers: NDArray[np.int32], slot_of: NDArray[np.int32], n_terms: int
+    ) -> NDArray[np.bool_]:
         """Which terms stand in each table's header: two lines above its first row, and its first two rows.
 
-        Shape ``(terms, headers)``; header -1 has none. The terms' slots must be set.
+        Shape ``(terms, headers)``; header -1 has none.
         """
         reports = self.reports
         found = np.zeros((n_terms, len(headers)), dtype=bool)
@@ -236,11 +267,8 @@ class CandidateFinder:
         stops = np.minimum(rows + 2, reports.segment_ptr[of_report])
         from_token = reports.token_ptr[begins]
         n_tokens = reports.token_ptr[stops] - from_token
-        slots = self._slot[reports.tokens[_ranges(from_token, n_tokens)]]
-        holder = np.repeat(real, n_tokens)
-        known = slots >= 0
-        found[slots[known], holder[known]] = True
-        return found
+        slots = slot_of[reports.tokens[ranges(from_token, n_tokens)]]
+        return held(slots, np.repeat(real, n_tokens), found)
 
     def _word_scores(
         self,
@@ -254,23 +282,13 @@ class CandidateFinder:
     ) -> NDArray[np.float64]:
         weights, blocks = self.weights, self.reports.blocks
         df = blocks.indptr[terms + 1] - blocks.indptr[terms]
-        idf = lucene_idf(df, self._n_blocks) * term_weights
+        idf = lucene_idf(df, self.n_blocks) * term_weights
         damping = weights.k1 * (1 - weights.b + weights.b * lengths / self.reports.window_length)
         tf = np.maximum(frequencies, weights.header * in_header)
         shares = tf / (tf + damping) * idf[:, None]
         for row, term in enumerate(terms.tolist()):
-            name_damping = self._damping(term, names)
+            name_damping = self.damping(term, names)
             if name_damping is not None:
                 shares[row] *= name_damping[report]
         scores: NDArray[np.float64] = shares.sum(axis=0)
         return scores
-
-
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers of several ranges, one after the other.
-
-    >>> _ranges(np.array([3, 10]), np.array([2, 3])).tolist()
-    [3, 4, 10, 11, 12]
-    """
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))

@@ -17,10 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.rows import REPORTS, BenchmarkError, read_rows
 from hybridrank.errors import InputError
-from hybridrank.tasks.finance import scoring
-from hybridrank.tasks.finance.scoring import Label
+from hybridrank.tasks.finance.corpus import REPORTS, Problem, read_questions, read_reports
+from hybridrank.tasks.finance.scoring import Label, read_labels
+
+__all__ = ["Corpus", "EvaluationSet", "find_sets", "read_corpus", "read_query_ids", "sample_sets"]
 
 QUERIES_SUFFIX = ".queries.jsonl"
 LABELS_SUFFIX = ".labels.jsonl"
@@ -47,47 +48,27 @@ class EvaluationSet:
 
 
 def read_corpus(path: Path, name: str) -> Corpus:
-    """Read the corpus in directory `path` once, keeping only the lengths of its reports.
+    """Read the corpus in directory ``path`` once, keeping only the lengths of its reports.
 
-    Raises BenchmarkError where the file is missing or a report lacks its id or text.
+    Raises :class:`~hybridrank.errors.InputError` as :func:`~hybridrank.tasks.finance.corpus.read_reports`
+    does.
     """
-    file = path / REPORTS
-    lengths = {}
-    for row in read_rows(file):
-        try:
-            lengths[str(row["document_id"])] = len(row["text"])
-        except (KeyError, TypeError) as error:
-            raise BenchmarkError(f"{file}: a report needs a document_id and a text: {error!r}") from error
-    return Corpus(name=name, path=path, lengths=lengths, size=file.stat().st_size)
-
-
-def read_labels(path: Path) -> dict[str, Label]:
-    """Read evidence labels, by query id.
-
-    Raises BenchmarkError where a row has neither units nor pages, or a place lacks one of its three keys.
-    """
-    try:
-        return scoring.read_labels(path)
-    except InputError as error:
-        raise BenchmarkError(str(error)) from error
+    lengths = {report.document_id: len(report.text) for report in read_reports(path)}
+    return Corpus(name=name, path=path, lengths=lengths, size=(path / REPORTS).stat().st_size)
 
 
 def read_query_ids(path: Path) -> list[str]:
-    """Read the ids of a file of questions, in order.
+    """The ids of a file of questions, in order.
 
-    Raises BenchmarkError where a row lacks its id or question, an id comes twice, or there is none at all.
+    Raises :class:`~hybridrank.errors.InputError` for a line that gives no question, and when there is none.
     """
-    queries = []
-    for row in read_rows(path):
-        if not isinstance(row.get("query_id"), str) or not isinstance(row.get("question"), str):
-            raise BenchmarkError(
-                f"{path}: a question needs a query_id and a question, both strings: {row!r:.200}"
-            )
-        queries.append(row["query_id"])
-    if len(set(queries)) < max(len(queries), 1):
-        raise BenchmarkError(
-            f"{path}: it holds no question, or one query_id twice; a score needs each just once"
-        )
+    queries: list[str] = []
+    for question in read_questions(path):
+        if isinstance(question, Problem):
+            raise question.error
+        queries.append(question.query_id)
+    if not queries:
+        raise InputError("holds no question", file=path, remedy="Give questions, one JSON object a line.")
     return queries
 
 
@@ -97,7 +78,7 @@ def find_sets(
     """Find the sets below `data`, ordered by corpus and name, and the names of those that fit no corpus.
 
     `names` and `corpora` (without the prefix `corpus-`) choose some; None means all.
-    Raises BenchmarkError where nothing is found or a chosen name does not exist.
+    Raises :class:`~hybridrank.errors.InputError` when nothing is found or a chosen name does not exist.
     """
     found_corpora = {
         path.parent.name.removeprefix("corpus-"): path.parent for path in data.glob(f"corpus-*/{REPORTS}")
@@ -116,8 +97,10 @@ def find_sets(
                 sets.append(EvaluationSet(name=name, corpus=corpus, queries=queries, labels=labels[name]))
                 homeless.discard(name)
     if not sets:
-        raise BenchmarkError(
-            f"{data}: no chosen corpus holds all the labelled reports of {', '.join(sorted(homeless))}"
+        raise InputError(
+            f"no chosen corpus holds all the labelled reports of {', '.join(sorted(homeless))}",
+            file=data,
+            remedy="Choose another corpus.",
         )
     return sets, sorted(homeless)
 
@@ -126,11 +109,15 @@ def _choose(
     pattern: str, data: Path, found: Mapping[str, Path], names: Sequence[str] | None
 ) -> dict[str, Path]:
     if not found:
-        raise BenchmarkError(f"{data}: no {pattern} below it; see benchmarks/layout.py for the layout")
+        raise InputError(
+            f"no {pattern} below it", file=data, remedy="hybridrank.tasks.finance.datasets has the layout."
+        )
     unknown = sorted(set(names or ()) - found.keys())
     if unknown:
-        raise BenchmarkError(
-            f"{data}: no {pattern} for {', '.join(unknown)}; there are {', '.join(sorted(found))}"
+        raise InputError(
+            f"no {pattern} for {', '.join(unknown)}; there are {', '.join(sorted(found))}",
+            file=data,
+            remedy="Choose among these.",
         )
     return {name: found[name] for name in sorted(found if names is None else set(names))}
 

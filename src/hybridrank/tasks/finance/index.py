@@ -5,7 +5,8 @@ Parts of the index directory
     ``starts``, ``ends``, ``headers``, ``window_ends`` (int32), ``statements`` (int8), ``rows`` (bool) and
     ``token_ptr`` (int64, one more: where its terms begin in ``tokens``); ``segment_ptr`` and ``block_ptr``
     (int64, one more than reports: where a report's segments and blocks begin); ``block_starts`` (int64, one
-    more than blocks: the first segment of each); ``blocks/…`` BM25 postings of blocks; ``ids`` and ``texts``
+    more than blocks: the first segment of each); ``blocks/…`` BM25 postings of blocks,
+    ``whole/…`` of reports; ``ids`` and ``texts``
     of the reports; ``profiles``.
 """
 
@@ -36,6 +37,7 @@ __all__ = ["BuildReport", "IndexedReports", "build"]
 _KIND = "finance"
 _SCHEME = 1  # raised whenever the same reports would give other parts
 BLOCK_K1, BLOCK_B = 0.9, 0.4
+REPORT_K1, REPORT_B = 1.2, 0.75
 
 Progress = Callable[[int, int], None]
 """Called with the number of reports and of characters done so far."""
@@ -70,6 +72,7 @@ class IndexedReports:
     block_ptr: NDArray[np.int64]
     block_starts: NDArray[np.int64]
     blocks: Postings
+    whole: Postings
     ids: Any  # a lazy sequence of str
     texts: Any  # a lazy sequence of str
     profiles: list[Profile]
@@ -95,6 +98,7 @@ class IndexedReports:
             **{name: reader.array(name) for name in ("segment_ptr", "block_starts")},
             block_ptr=block_ptr,
             blocks=blocks,
+            whole=Postings.load(reader, "whole"),
             ids=reader.strings("ids"),
             texts=reader.strings("texts"),
             profiles=profiles,
@@ -155,6 +159,14 @@ def build(
             b=BLOCK_B,
         )
         postings.save(writer, "blocks")
+        whole = Postings.build(
+            collected.tokens(),
+            token_ptr[np.array(collected.segment_ptr)],
+            n_terms=len(collected.vocabulary),
+            k1=REPORT_K1,
+            b=REPORT_B,
+        )
+        whole.save(writer, "whole")
         writer.settings["window_length"] = collected.window_length()
     return BuildReport(
         reports=len(collected.ids),

@@ -36,13 +36,16 @@ _CAPITALS = re.compile(r"\b(?:[A-Z][A-Za-z]?[A-Z]+|[A-Z]&[A-Z])\b")
 class ParsedQuestion:
     """A question taken apart.
 
-    ``terms`` maps each term to its weight in (0, 1]; ``name_terms`` are the terms that may name a company,
+    ``text`` is the question as it was read. ``terms`` maps each term to its weight in (0, 1], ``sequence``
+    holds those of the question itself in order; ``name_terms`` are the terms that may name a company,
     ``grams`` runs of words written in one, ``capitals`` its abbreviations in lower case. ``years`` are those
     that it names, ``report_year`` the one that its report is likely to be for, or 0. ``quarter`` is 1 to 4,
     or 0. ``statements`` are codes from :mod:`hybridrank.tasks.finance.layout`.
     """
 
+    text: str
     terms: dict[str, float]
+    sequence: tuple[str, ...]
     name_terms: frozenset[str]
     grams: frozenset[str]
     capitals: frozenset[str]
@@ -69,9 +72,12 @@ class QuestionParser:
         """
         question = _FISCAL.sub(_full_year, clean(text[:_LONGEST]))
         terms: dict[str, float] = {}
+        sequence: list[str] = []
         for clause in _CLAUSE_END.split(question):
             instruction = _INSTRUCTION_START.match(clause) is not None and not clause.rstrip().endswith("?")
-            for term in self.tokenizer.terms(clause):
+            found = self.tokenizer.terms(clause)
+            sequence += found
+            for term in found:
                 weight = _OPERATION if term in self._operations else 1.0
                 terms[term] = max(terms.get(term, 0.0), weight * (_INSTRUCTION if instruction else 1.0))
         statements: set[int] = set()
@@ -86,7 +92,9 @@ class QuestionParser:
         fiscal_years = [int(_full_year(found)) for found in _FISCAL.finditer(text[:_LONGEST])]
         quarter = _QUARTER.search(question)
         return ParsedQuestion(
+            text=question,
             terms=terms,
+            sequence=tuple(sequence),
             name_terms=frozenset(self.tokenizer.terms(re.sub(r"['’]s?\b", "", question))),
             grams=frozenset(filter(self._may_name, name_grams(question))),
             capitals=frozenset(re.sub("n|&", "", found).lower() for found in _CAPITALS.findall(question)),

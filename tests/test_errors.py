@@ -12,6 +12,7 @@ from hybridrank.errors import (
     IndexDirectoryError,
     InputError,
     MissingExtra,
+    MissingLibrary,
 )
 
 KINDS = [
@@ -40,6 +41,7 @@ def test_one_class_catches_all_errors() -> None:
     assert all(issubclass(kind, HybridrankError) for kind in KINDS if kind is not HybridrankWarning)
     assert issubclass(InputError, ValueError)
     assert issubclass(MissingExtra, ImportError)
+    assert issubclass(MissingLibrary, ImportError)
     assert issubclass(HybridrankWarning, UserWarning)
 
 
@@ -62,7 +64,8 @@ def test_a_message_names_place_reason_and_remedy(error: InputError, message: str
     [
         InputError("bad", file="f.jsonl", line=3, remedy="Mend it."),
         IndexCorrupt("/index", "a file is truncated", "Build the index again."),
-        MissingExtra("lightgbm", extra="learn"),
+        MissingExtra("matplotlib", extra="bench"),
+        MissingLibrary("lightgbm", "a library was not found", "Install it."),
     ],
 )
 def test_errors_cross_processes(error: HybridrankError) -> None:

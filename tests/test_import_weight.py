@@ -29,6 +29,13 @@ def test_searching_needs_numpy_alone() -> None:
     assert modules_after(names) & HEAVY == {"numpy"}
 
 
+@pytest.mark.parametrize("name", ["LearnedReranker", "PassageFeatures", "RankingModel"])
+def test_what_learns_loads_lightgbm_once_it_is_used(name: str) -> None:
+    assert modules_after(f"from hybridrank import {name}") & HEAVY == {"numpy"}
+    model = "RankingModel.train(np.arange(40.0)[:, None], np.arange(40) % 2, [2] * 20, ['x'], rounds=1)"
+    assert "lightgbm" in modules_after(f"import numpy as np; from hybridrank import RankingModel; {model}")
+
+
 @pytest.mark.parametrize(
     "name", ["InputError", "Passage", "read_corpus", "split_document", "reciprocal_rank_fusion"]
 )

@@ -32,6 +32,7 @@ FLOORS = {
     "features": 3,
     "fusion": 3,
     "learned": 3,
+    "ranking_model": 3,
     "pipeline": 4,
     "tasks": 5,
     "__main__": 6,
@@ -40,7 +41,7 @@ FLOORS = {
     "integrations": 6,
     "": 7,  # the package itself, which imports lazily from everywhere and which nobody imports
 }
-ONLY_IMPORTERS = {"httpx": {"jina", "generation"}, "pymilvus": {"engines"}, "lightgbm": {"learned"}}
+ONLY_IMPORTERS = {"httpx": {"jina", "generation"}, "pymilvus": {"engines"}, "lightgbm": {"ranking_model"}}
 
 
 def modules() -> dict[str, Path]:

@@ -66,7 +66,7 @@ def test_a_truncated_manifest_is_corrupt(tmp_path_factory: pytest.TempPathFactor
 @given(
     NAMES,
     NAMES,
-    st.sampled_from(["npy", "text.npy", "offsets.npy", "json"]),
+    st.sampled_from(["npy", "text.npy", "offsets.npy", "json", "txt"]),
     st.sampled_from(["npy", "text.npy"]),
 )
 def test_no_two_parts_share_a_file(one: str, other: str, suffix: str, other_suffix: str) -> None:

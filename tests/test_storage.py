@@ -34,19 +34,20 @@ def build(directory: Path, value: int = 1, *, kind: str = "test", size: int = 10
         writer.array("numbers", np.full(size, value, dtype=np.int64))
         writer.strings("words", [str(value)] * 10)
         writer.json("facts", {"value": value})
+        writer.text("note", str(value))
 
 
 def value_in(directory: Path) -> int:
     """The value that was built, after checking that every part has it."""
     reader = IndexReader.open(directory, kind="test", verify="full")
     values = {reader.settings["value"], reader.json("facts")["value"], *reader.array("numbers").tolist()}
-    values |= set(map(int, reader.strings("words")))
+    values |= {int(reader.text("note")), *map(int, reader.strings("words"))}
     (value,) = values
     return int(value)
 
 
 def data_files(directory: Path) -> list[Path]:
-    return sorted(path for path in directory.iterdir() if path.suffix in (".npy", ".json"))
+    return sorted(path for path in directory.iterdir() if path.suffix in (".npy", ".json", ".txt"))
 
 
 # -- what is written can be read
@@ -67,9 +68,10 @@ def data_files(directory: Path) -> list[Path]:
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
         max_leaves=5,
     ),
+    text=st.text(st.characters(exclude_categories=())),
 )
 def test_parts_come_back_as_they_were(
-    tmp_path_factory: pytest.TempPathFactory, array: np.ndarray, strings: list[str], value: Any
+    tmp_path_factory: pytest.TempPathFactory, array: np.ndarray, strings: list[str], value: Any, text: str
 ) -> None:
     directory = tmp_path_factory.mktemp("index")
     with IndexWriter(directory, kind="test", settings={"any": value}) as writer:
@@ -77,6 +79,7 @@ def test_parts_come_back_as_they_were(
         writer.array("blocks-a", array.T)
         writer.strings("blocks/text", strings)
         writer.json("blocks", value)
+        writer.text("blocks/plain", text)
     reader = IndexReader.open(directory, kind="test")
     for name, given_array in (("blocks/a", array), ("blocks-a", array.T)):
         found = reader.array(name)
@@ -89,8 +92,17 @@ def test_parts_come_back_as_they_were(
     assert words[:] == strings
     assert [words[at] for at in range(-len(strings), len(strings))] == strings * 2
     assert reader.json("blocks") == value
+    assert reader.text("blocks/plain") == text
     assert reader.settings == {"any": value}
-    assert reader.parts.keys() == {"blocks/a", "blocks-a", "blocks/text", "blocks"}
+    assert reader.parts.keys() == {"blocks/a", "blocks-a", "blocks/text", "blocks", "blocks/plain"}
+
+
+def test_a_text_is_a_file_that_can_be_read_by_itself(tmp_path: Path) -> None:
+    text = "eine Zeile\r\nund 東京\n"
+    with IndexWriter(tmp_path, kind="test") as writer:
+        writer.text("notes/first", text)
+    assert (tmp_path / "notes.first.g000001.txt").read_bytes() == text.encode()
+    assert IndexReader.open(tmp_path, kind="test").text("notes/first") == text
 
 
 def test_an_array_can_be_appended_to(tmp_path: Path) -> None:
@@ -129,7 +141,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
         {path.name: path.read_bytes() for path in data_files(tmp_path / name)} for name in ("one", "other")
     )
     assert one == other
-    assert len(one) == 5
+    assert len(one) == 6
 
 
 @pytest.mark.parametrize("name", ["", "A", "a b", "../a", "a//b", "/a", "a.b", "é"])
@@ -162,6 +174,8 @@ def test_misuse_is_refused(tmp_path: Path) -> None:
         IndexReader.open(tmp_path, kind="test", verify="ful")  # type: ignore[arg-type]
     with pytest.raises(IndexIncomplete, match=r"no part 'a' \(json\)"):
         IndexReader.open(tmp_path, kind="test").json("a")
+    with pytest.raises(IndexIncomplete, match=r"no part 'a' \(text\)"):
+        IndexReader.open(tmp_path, kind="test").text("a")
 
 
 # -- a build replaces an index in one step, or not at all
@@ -178,6 +192,7 @@ def test_a_new_build_replaces_the_old_and_clears_up(tmp_path: Path) -> None:
         "cache.sqlite",
         "facts.g000010.json",
         "manifest.json",
+        "note.g000010.txt",
         "numbers.g000010.npy",
         "words.g000010.offsets.npy",
         "words.g000010.text.npy",
@@ -217,7 +232,7 @@ def test_a_failure_after_the_manifest_is_in_place_keeps_the_new_index(
     assert value_in(tmp_path) == 2
     build(tmp_path, 3)
     assert value_in(tmp_path) == 3
-    assert len(data_files(tmp_path)) == 5
+    assert len(data_files(tmp_path)) == 6
 
 
 def test_a_failure_before_the_manifest_is_in_place_keeps_the_old_index(
@@ -332,7 +347,7 @@ def test_a_killed_build_leaves_the_old_index_or_none(tmp_path: Path) -> None:
             assert value == 0
     build(tmp_path, value + 1)
     assert value_in(tmp_path) == value + 1
-    assert len(data_files(tmp_path)) == 5
+    assert len(data_files(tmp_path)) == 6
 
 
 def test_a_second_build_at_once_is_refused(tmp_path: Path) -> None:
@@ -403,7 +418,7 @@ def flip(at: Callable[[int], int]) -> Callable[[bytes], bytes]:
         (flip(lambda size: size - 1), "was changed after it was written"),
     ],
 )
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_a_damaged_data_file_is_refused(
     tmp_path: Path, number: int, change: Callable[[bytes], bytes], reason: str
 ) -> None:

@@ -1,5 +1,7 @@
 """What build.sh and run.sh start: the package from ./lib when assembled, or from the checkout around."""
 
+import contextlib
+import ctypes
 import os
 import sys
 import sysconfig
@@ -32,9 +34,21 @@ def find_package() -> None:
                 f"assembled for Python {wanted}, not {this}",
                 "Set HYBRIDRANK_PYTHON to a Python that fits, or assemble it again with this one.",
             )
+        load_libraries(os.path.join(LIBRARY, "system"))
         sys.path.insert(0, LIBRARY)
     elif os.path.isdir(SOURCE):
         sys.path.insert(0, SOURCE)
+
+
+def load_libraries(folder: str) -> None:
+    """Load the libraries of a folder that the system lacks, so that packages that stand on them find them."""
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            # If it fits this machine as little, the package that wants it says so.
+            with contextlib.suppress(OSError):
+                ctypes.CDLL(os.path.join(folder, name), mode=ctypes.RTLD_GLOBAL)
 
 
 def main() -> int:

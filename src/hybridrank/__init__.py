@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         IndexTooNew,
         InputError,
         MissingExtra,
+        MissingLibrary,
     )
+    from hybridrank.features import PassageFeatures
     from hybridrank.fusion import (
         ConvexCombination,
         Fusion,
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
         convex_combination,
         reciprocal_rank_fusion,
     )
+    from hybridrank.learned import LearnedReranker
     from hybridrank.lexical import LexicalIndex
     from hybridrank.pipeline import Pipeline, rank
     from hybridrank.protocols import Embedder, Reranker, Retriever
+    from hybridrank.ranking_model import RankingModel
     from hybridrank.records import Hit, Passage, Ranking, Reason, Span, Usage
     from hybridrank.text.corpus import read_corpus
     from hybridrank.text.passages import split_document, split_documents
@@ -52,11 +56,15 @@ _HOME_OF = {
     "IndexNotFound": "errors",
     "IndexTooNew": "errors",
     "InputError": "errors",
+    "LearnedReranker": "learned",
     "LexicalIndex": "lexical",
     "MissingExtra": "errors",
+    "MissingLibrary": "errors",
     "Passage": "records",
+    "PassageFeatures": "features",
     "Pipeline": "pipeline",
     "Ranking": "records",
+    "RankingModel": "ranking_model",
     "Reason": "records",
     "ReciprocalRankFusion": "fusion",
     "Reranker": "protocols",
@@ -87,11 +95,15 @@ __all__ = [
     "IndexNotFound",
     "IndexTooNew",
     "InputError",
+    "LearnedReranker",
     "LexicalIndex",
     "MissingExtra",
+    "MissingLibrary",
     "Passage",
+    "PassageFeatures",
     "Pipeline",
     "Ranking",
+    "RankingModel",
     "Reason",
     "ReciprocalRankFusion",
     "Reranker",

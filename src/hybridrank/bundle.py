@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import ctypes
 import importlib.metadata
 import os
 import shutil
@@ -15,23 +16,28 @@ from py_compile import PycInvalidationMode
 
 from hybridrank.errors import InputError
 
-__all__ = ["PYTHON_NOTE", "bundle", "python_tag", "script_source"]
+__all__ = ["PYTHON_NOTE", "SYSTEM", "bundle", "python_tag", "script_source"]
 
 PYTHON_NOTE = "python.txt"  # in the bundle: which Python its compiled parts are for
+SYSTEM = "system"  # in the bundle: libraries of the system that the other machine may lack
 _PACKAGE = Path(__file__).resolve().parent
 _LEFT_OUT = frozenset(("__pycache__", "conftest.py", "_examples"))
 _MODULES = frozenset((".py", ".so", ".pyd"))
 
 
-def bundle(directory: str | PathLike[str], distributions: Sequence[str]) -> None:
+def bundle(
+    directory: str | PathLike[str], distributions: Sequence[str], libraries: Sequence[str] = ()
+) -> None:
     """Fill ``directory`` with the package and the installed distributions named, compiled and ready.
 
     What lies there is replaced. Tests and command line scripts of the distributions are left out, their
-    licences are kept. Everyone may read it, whatever the modes of the originals. Raises
-    :class:`~hybridrank.errors.InputError`, before anything is touched, for a distribution that is not
+    licences are kept. ``libraries`` of the system are copied too, where this machine has them. Everyone may
+    read it, whatever the modes of the originals. Raises :class:`~hybridrank.errors.InputError`, before
+    anything is touched, for a distribution that is not
     installed, or so that its files are not known.
     """
     files = list(_files_of_package())
+    files += [(source, PurePath(SYSTEM, source.name)) for source in map(_shared_library, libraries) if source]
     for name in distributions:
         files += _files_of(name)
     target = Path(directory)
@@ -50,6 +56,19 @@ def bundle(directory: str | PathLike[str], distributions: Sequence[str]) -> None
         os.chmod(folder, 0o755)
         for name in names:
             os.chmod(os.path.join(folder, name), 0o644)
+
+
+def _shared_library(name: str) -> Path | None:
+    """Where a library of the system lies, such as ``libgomp.so.1``; ``None`` where it is not to be found."""
+    try:
+        ctypes.CDLL(name)
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    stem = name.partition(".so")[0]
+    paths = (Path(line.split(maxsplit=5)[-1].rstrip()) for line in maps.splitlines() if "/" in line)
+    found = next((path for path in paths if path.name.startswith(f"{stem}.so")), None)
+    return None if found is None else found.parent / name
 
 
 def python_tag() -> str:

@@ -107,6 +107,15 @@ def _add_finance(parser: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--json", action="store_true", help="with each question's score, as JSON")
     evaluate.set_defaults(command=_finance_evaluate)
 
+    train = commands.add_parser("train", help="learn the order of spans from labelled questions")
+    train.add_argument("--data", type=Path, required=True, metavar="DIR", help="corpora, questions, labels")
+    train.add_argument("--output", type=Path, required=True, metavar="MODEL", help="the model's directory")
+    train.add_argument(
+        "--report", type=Path, metavar="FILE.json", help="cross-validation, ablation, learning curve"
+    )
+    train.add_argument("--plot", type=Path, metavar="FILE.png", help="the features' importances")
+    train.set_defaults(command=_finance_train)
+
     assemble = commands.add_parser("assemble", help="write the scripts and all that they need")
     assemble.add_argument("--output", type=Path, required=True, metavar="DIR")
     assemble.set_defaults(command=_finance_assemble)
@@ -215,6 +224,22 @@ def _finance_evaluate(options: argparse.Namespace) -> int:
         f"{result.measure} {result.quality:.4f}, DocHit@5 {result.document_hit:.4f}, "
         f"{len(result.questions)} questions"
     )
+
+
+def _finance_train(options: argparse.Namespace) -> int:
+    from hybridrank.tasks.finance.training import TRAINING_SETS, plot, read_examples, study, train
+
+    sets = None if options.report else TRAINING_SETS
+    examples = read_examples(options.data, sets=sets, tell=_tell)
+    model = train(one for one in examples if one.may_be_learned_from)
+    model.save(options.output)
+    if options.plot:
+        plot(model, options.plot)
+    if options.report:
+        report = study(examples, tell=_tell)
+        options.report.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    _tell(f"{model.training['queries']} questions learned, model written to {options.output}")
+    return 0
 
 
 def _finance_assemble(options: argparse.Namespace) -> int:

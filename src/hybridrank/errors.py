@@ -12,7 +12,8 @@
         │   ├── IndexForeign          it belongs to something else, or holds another kind of index
         │   ├── IndexTooNew           a newer hybridrank wrote it
         │   └── IndexLocked           another build is under way there
-        └── MissingExtra              an optional dependency is not installed (also an ImportError)
+        ├── MissingExtra              an optional dependency is not installed (also an ImportError)
+        └── MissingLibrary            a library that is needed cannot be loaded (also an ImportError)
 
     UserWarning
     └── HybridrankWarning             something was skipped or looks wrong; the work goes on
@@ -36,6 +37,7 @@ __all__ = [
     "IndexTooNew",
     "InputError",
     "MissingExtra",
+    "MissingLibrary",
 ]
 
 
@@ -131,8 +133,8 @@ class IndexLocked(IndexDirectoryError):
 class MissingExtra(HybridrankError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it.
 
-    >>> str(MissingExtra("lightgbm", extra="learn"))
-    "lightgbm is not installed. Install it with: pip install 'hybridrank[learn]'"
+    >>> str(MissingExtra("matplotlib", extra="bench"))
+    "matplotlib is not installed. Install it with: pip install 'hybridrank[bench]'"
     """
 
     def __init__(self, package: str, *, extra: str) -> None:
@@ -146,6 +148,24 @@ class MissingExtra(HybridrankError, ImportError):
 
 def _rebuild_missing_extra(kind: type[MissingExtra], package: str, extra: str) -> MissingExtra:
     return kind(package, extra=extra)
+
+
+class MissingLibrary(HybridrankError, ImportError):
+    """A library that is needed is missing or broken; ``reason`` is what the system said, and ``remedy`` says
+    what to do.
+
+    >>> str(MissingLibrary("lightgbm", "libgomp.so.1 was not found", "Install libgomp1."))
+    'lightgbm cannot be loaded: libgomp.so.1 was not found. Install libgomp1.'
+    """
+
+    def __init__(self, package: str, reason: str, remedy: str) -> None:
+        self.package = package
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(_sentence(f"{package} cannot be loaded", reason, remedy))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.package, self.reason, self.remedy)
 
 
 class HybridrankWarning(UserWarning):

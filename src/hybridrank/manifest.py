@@ -48,7 +48,7 @@ SAMPLES = 8  # sampled blocks a file, evenly spread, the first and last among th
 REBUILD = "Build the index again."
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:/[a-z0-9][a-z0-9_-]*)*")
-_DATA_FILE = re.compile(r"[a-z0-9_.-]+\.g(\d{6,})(?:\.(?:text|offsets))?\.(?:npy|json)")
+_DATA_FILE = re.compile(r"[a-z0-9_.-]+\.g(\d{6,})(?:\.(?:text|offsets))?\.(?:npy|json|txt)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +62,7 @@ class FileEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Manifest:
-    """The content of a manifest; ``parts`` maps a name to ``array``, ``strings`` or ``json``."""
+    """The content of a manifest; ``parts`` maps a name to ``array``, ``strings``, ``json`` or ``text``."""
 
     kind: str
     generation: int

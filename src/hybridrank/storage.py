@@ -2,9 +2,9 @@
 
 Layout
     ``manifest.json`` holds the format version, the kind of index, its settings, the size and SHA-256 of every
-    data file, and a checksum of itself. Data files are ``.npy`` arrays and JSON; their names carry the number
-    of the build (*generation*) that wrote them, as in ``postings.docs.g000003.npy``. ``build.lock`` is held
-    while one builds.
+    data file, and a checksum of itself. Data files are ``.npy`` arrays, JSON and plain text; their names
+    carry the number of the build (*generation*) that wrote them, as in ``postings.docs.g000003.npy``.
+    ``build.lock`` is held while one builds.
 
 Writing
     A build writes files of a new generation beside the old ones, then replaces the manifest in one step
@@ -154,11 +154,11 @@ class IndexWriter:
 
     def json(self, name: str, value: Any) -> None:
         """Store a value made of what JSON knows; it is read whole, so keep it small."""
-        path = self._new_file(self._claim(name, "json"), "json")
-        with path.open("xb") as file:
-            file.write(json.dumps(value, allow_nan=False).encode("ascii"))
-            to_disk(file)
-        self._files[path.name] = fingerprint(path)
+        self._write(self._claim(name, "json"), "json", json.dumps(value, allow_nan=False).encode("ascii"))
+
+    def text(self, name: str, value: str) -> None:
+        """Store one text as a file that can be read by itself: UTF-8, unchanged, lone surrogates kept."""
+        self._write(self._claim(name, "text"), "txt", value.encode("utf-8", "surrogatepass"))
 
     def _claim(self, name: str, kind: str) -> str:
         if not self._building:
@@ -170,6 +170,13 @@ class IndexWriter:
 
     def _new_file(self, name: str, suffix: str) -> Path:
         return self.directory / file_name(name, self._generation, suffix)
+
+    def _write(self, name: str, suffix: str, content: bytes) -> None:
+        path = self._new_file(name, suffix)
+        with path.open("xb") as file:
+            file.write(content)
+            to_disk(file)
+        self._files[path.name] = fingerprint(path)
 
     def _array_writer(
         self, name: str, suffix: str, dtype: DTypeLike, row_shape: tuple[int, ...]
@@ -297,6 +304,10 @@ class IndexReader:
     def json(self, name: str) -> Any:
         """A stored JSON value."""
         return json.loads(self._file(name, "json", "json").tobytes())
+
+    def text(self, name: str) -> str:
+        """A stored text."""
+        return self._file(name, "text", "txt").tobytes().decode("utf-8", "surrogatepass")
 
     def _file(self, name: str, kind: str, suffix: str) -> NDArray[Any]:
         if self.parts.get(name) != kind:

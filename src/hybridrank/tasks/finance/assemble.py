@@ -12,7 +12,8 @@ from hybridrank.errors import InputError
 __all__ = ["assemble"]
 
 SCRIPTS = ("build.sh", "run.sh", "entry.py")
-_NEEDED = ("more-itertools", "numpy", "PyStemmer", "scipy")
+_NEEDED = ("lightgbm", "more-itertools", "narwhals", "numpy", "PyStemmer", "scipy")
+_SYSTEM = ("libgomp.so.1",)  # which LightGBM stands on and does not bring
 _LIBRARIES = "lib"
 _OURS = frozenset((*SCRIPTS, _LIBRARIES))
 
@@ -30,7 +31,7 @@ def assemble(output: str | PathLike[str]) -> Path:
         if not target.exists():
             target.mkdir(parents=True)
             target.chmod(0o755)
-        bundle(target / _LIBRARIES, _NEEDED)
+        bundle(target / _LIBRARIES, _NEEDED, _SYSTEM)
         for name in SCRIPTS:
             shutil.copyfile(scripts / name, target / name)
             (target / name).chmod(0o755 if name.endswith(".sh") else 0o644)

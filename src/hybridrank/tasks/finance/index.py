@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridrank.errors import HybridrankWarning
+from hybridrank.errors import HybridrankWarning, IndexTooNew
 from hybridrank.postings import Postings
 from hybridrank.storage import ArrayWriter, IndexReader, IndexWriter
 from hybridrank.tasks.finance.corpus import Report, read_reports
@@ -35,7 +35,7 @@ from hybridrank.text.tokens import Tokenizer, Vocabulary
 __all__ = ["BuildReport", "IndexedReports", "build"]
 
 _KIND = "finance"
-_SCHEME = 1  # raised whenever the same reports would give other parts
+_SCHEME = 2  # raised whenever the same reports would give other parts
 BLOCK_K1, BLOCK_B = 0.9, 0.4
 REPORT_K1, REPORT_B = 1.2, 0.75
 
@@ -84,8 +84,18 @@ class IndexedReports:
     def open(
         cls, directory: str | PathLike[str], *, verify: Literal["auto", "full"] = "auto"
     ) -> IndexedReports:
-        """Open an index; :meth:`hybridrank.storage.IndexReader.open` says what is checked and raised."""
+        """Open an index; :meth:`hybridrank.storage.IndexReader.open` says what is checked and raised.
+
+        Raises :class:`~hybridrank.errors.IndexTooNew` when another version laid it out in another way.
+        """
         reader = IndexReader.open(directory, kind=_KIND, verify=verify)
+        scheme = reader.settings.get("scheme")
+        if scheme != _SCHEME:
+            raise IndexTooNew(
+                reader.directory,
+                f"its parts follow scheme {scheme!r}, where this version has {_SCHEME}",
+                "Build the index again, or use the version of hybridrank that built it.",
+            )
         tokenizer = Tokenizer.from_settings(reader.settings["tokenizer"])
         lexicon = Lexicon.load(tokenizer, reader)
         blocks = Postings.load(reader, "blocks")

@@ -1,0 +1,61 @@
+"""The learned order of windows: features, and the model that the package ships."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from importlib.resources import as_file, files
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridrank.errors import HybridrankWarning, MissingLibrary
+from hybridrank.ranking_model import RankingModel
+from hybridrank.tasks.finance.candidates import CandidateFinder, Candidates
+from hybridrank.tasks.finance.features import NAMES, EvidenceFeatures
+
+__all__ = ["DEPTH", "SHIPPED", "WINDOWS", "EvidenceRanker", "open_model"]
+
+SHIPPED = "shipped"
+DEPTH = 300  # blocks opened for the ranker
+WINDOWS = 600  # windows that it sees, best first by the unlearned score
+
+
+class EvidenceRanker:
+    """Scores the candidate windows of a question with a learned model."""
+
+    def __init__(self, finder: CandidateFinder, model: RankingModel) -> None:
+        self.features = EvidenceFeatures(finder)
+        self.model = model
+
+    def score(self, candidates: Candidates) -> NDArray[np.float64]:
+        """The score of each window, higher for better."""
+        return self.model.predict(self.features.compute(candidates))
+
+    def pulls(self, candidates: Candidates, places: Sequence[int]) -> list[dict[str, float]]:
+        """What each feature gives to the score of some windows, the strongest first."""
+        rows = self.features.compute(candidates)[list(places)]
+        given = self.model.contributions(rows)[:, :-1].tolist()
+        return [
+            dict(sorted(zip(NAMES, row, strict=True), key=lambda pair: (-abs(pair[1]), pair[0])))
+            for row in given
+        ]
+
+
+def open_model(model: str | PathLike[str] | None) -> RankingModel | None:
+    """The model in a directory, the shipped one for ``"shipped"``, or ``None`` for ``None``.
+
+    The shipped one is ``None`` too, with a warning, where LightGBM cannot be loaded.
+    :meth:`hybridrank.ranking_model.RankingModel.open` says what is checked and raised.
+    """
+    if model is None:
+        return None
+    if model != SHIPPED:
+        return RankingModel.open(model, names=NAMES)
+    try:
+        with as_file(files("hybridrank") / "data" / "finance" / "ranker") as directory:
+            return RankingModel.open(directory, names=NAMES)
+    except MissingLibrary as error:
+        warnings.warn(f"spans are ranked without the learned model: {error}", HybridrankWarning, stacklevel=2)
+        return None

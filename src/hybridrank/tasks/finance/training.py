@@ -1,0 +1,310 @@
+"""Training the learned order of windows, and showing what it is worth on companies that it has not seen."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridrank.errors import InputError
+from hybridrank.ranking_model import RankingModel
+from hybridrank.tasks.finance.candidates import CandidateFinder, Weights
+from hybridrank.tasks.finance.corpus import Problem, read_questions
+from hybridrank.tasks.finance.datasets import EvaluationSet, find_sets
+from hybridrank.tasks.finance.features import GROUPS, NAMES, EvidenceFeatures
+from hybridrank.tasks.finance.index import IndexedReports, build
+from hybridrank.tasks.finance.ranker import DEPTH, WINDOWS
+from hybridrank.tasks.finance.scoring import Label, Place, evidence_recall, page_hit
+from hybridrank.tasks.finance.spans import choose, cover
+
+__all__ = ["TRAINING_SETS", "Example", "cross_validate", "read_examples", "study", "train"]
+
+TRAINING_SETS = ("finqa-raw", "finqa-named")
+"""Whose labels the shipped model learns from: FinQA's, MIT licence."""
+
+ROUNDS = 200
+PARAMETERS: Mapping[str, Any] = {"min_data_in_leaf": 40}
+_NEURAL_MISSING = {GROUPS["neural"]: 0.5}
+_ALWAYS_SEEN = 60  # best windows of a question that are always trained on
+_SEEN_BEYOND = 0.12  # share of the others
+_RECALL_AT = 150
+_FOLDS = 5
+_SEED = 0
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Example:
+    """A question with label, and its candidate windows; arrays have one entry a window.
+
+    ``grade`` is 2 for a window that holds all the evidence, 1 for one that holds some, else 0. ``document``
+    numbers the reports of the windows, named in ``documents``.
+    """
+
+    set_name: str
+    query_id: str
+    company: str
+    label: Label
+    features: NDArray[np.float32]
+    grade: NDArray[np.int64]
+    score: NDArray[np.float64]
+    document: NDArray[np.int64]
+    documents: tuple[str, ...]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    @property
+    def may_be_learned_from(self) -> bool:
+        """Whether it belongs to one of :data:`TRAINING_SETS`, on whatever corpus."""
+        return self.set_name.partition("/")[2] in TRAINING_SETS
+
+    def quality(self, places: Sequence[int]) -> float:
+        """The contract's score of the windows chosen."""
+        spans = [self._place(place) for place in places]
+        label = self.label
+        return page_hit(label.pages, spans) if label.pages else evidence_recall(label.units, spans)
+
+    def ceiling(self, depth: int) -> float:
+        """Share of the units that any of the best ``depth`` windows holds; for pages, whether one is hit."""
+        best = np.argsort(-self.score, kind="stable")[:depth]
+        spans = [self._place(place) for place in best.tolist()]
+        if self.label.pages:
+            return page_hit(self.label.pages, spans)
+        return sum(
+            any(_within(place, span) for place in unit for span in spans) for unit in self.label.units
+        ) / len(self.label.units)
+
+    def _place(self, place: int) -> Place:
+        return Place(self.documents[int(self.document[place])], int(self.start[place]), int(self.end[place]))
+
+
+def read_examples(
+    data: Path, *, sets: Sequence[str] | None = None, tell: Tell = lambda message: None
+) -> list[Example]:
+    """Index each corpus below ``data`` and find the candidates of each labelled question.
+
+    ``hybridrank.tasks.finance.datasets`` describes the layout; ``sets`` names the sets to read, or all.
+    Questions of which the corpus knows no word are left out.
+    """
+    found, _ = find_sets(data, sets)
+    examples: list[Example] = []
+    corpora = {one.corpus.name: one.corpus for one in found}
+    for name, corpus in corpora.items():
+        with tempfile.TemporaryDirectory() as index_dir:
+            tell(f"indexing corpus {name}")
+            build(corpus.path, index_dir)
+            reports = IndexedReports.open(index_dir)
+            features = EvidenceFeatures(CandidateFinder(reports, Weights(depth=DEPTH)))
+            for one in found:
+                if one.corpus.name == name:
+                    tell(f"finding candidates of {one.name} in {name}")
+                    examples.extend(_examples_of(one, reports, features))
+    return examples
+
+
+def _examples_of(
+    one: EvaluationSet, reports: IndexedReports, features: EvidenceFeatures
+) -> Iterable[Example]:
+    ids = [reports.ids[place] for place in range(len(reports.profiles))]
+    companies = {
+        document: profile.name.lower() or document
+        for document, profile in zip(ids, reports.profiles, strict=True)
+    }
+    for question in read_questions(one.queries):
+        if isinstance(question, Problem):
+            raise question.error
+        found = features.finder.find(question.text)
+        if found is None:
+            continue
+        found = found.best(WINDOWS)
+        label = one.labels[question.query_id]
+        numbers, document = np.unique(found.report, return_inverse=True)
+        example = Example(
+            set_name=f"{one.corpus.name}/{one.name}",
+            query_id=question.query_id,
+            company=companies[min(label.documents)],
+            label=label,
+            features=features.compute(found),
+            grade=np.zeros(len(found), dtype=np.int64),
+            score=found.score,
+            document=document,
+            documents=tuple(ids[number] for number in numbers.tolist()),
+            start=found.start,
+            end=found.end,
+        )
+        yield replace(example, grade=_grades(example))
+
+
+def _grades(example: Example) -> NDArray[np.int64]:
+    holds = np.zeros((len(example.start), max(len(example.label.units), 1)), dtype=bool)
+    for column, unit in enumerate(example.label.units):
+        for place in unit:
+            if place.document_id in example.documents:
+                number = example.documents.index(place.document_id)
+                holds[:, column] |= (
+                    (example.document == number) & (example.start <= place.start) & (example.end >= place.end)
+                )
+    n_held = holds.sum(axis=1)
+    return np.where(n_held == holds.shape[1], 2, np.minimum(n_held, 1)).astype(np.int64)
+
+
+def train(
+    examples: Iterable[Example], *, rounds: int = ROUNDS, without: Sequence[str] = (), seed: int = _SEED
+) -> RankingModel:
+    """Learn from examples; those of which no window holds evidence teach nothing. ``without`` names features
+    that are withheld.
+
+    Raises :class:`~hybridrank.errors.InputError` when nothing can be learned, and for labels by page: the
+    evidence may stand anywhere on a page.
+    """
+    random = np.random.default_rng(seed)
+    rows: list[NDArray[np.float32]] = []
+    grades: list[NDArray[np.int64]] = []
+    for example in examples:
+        if example.label.pages:
+            raise InputError(
+                f"the label of {example.query_id!r} names pages", remedy="Train on labels that name units."
+            )
+        seen = _sample(example, random)
+        if example.grade[seen].any():
+            rows.append(example.features[seen])
+            grades.append(example.grade[seen])
+    if not rows:
+        raise InputError("no candidate holds labelled evidence", remedy="Give questions with evidence.")
+    features = np.concatenate(rows)
+    features[:, [NAMES.index(name) for name in without]] = np.nan
+    return RankingModel.train(
+        features,
+        np.concatenate(grades),
+        [len(some) for some in grades],
+        NAMES,
+        rounds=rounds,
+        parameters=PARAMETERS,
+        missing=_NEURAL_MISSING,
+        seed=seed,
+    )
+
+
+def _sample(example: Example, random: np.random.Generator) -> NDArray[np.int64]:
+    """The windows to train on: the best, and some of the others, whatever their grade."""
+    order = np.argsort(-example.score, kind="stable")
+    beyond = order[_ALWAYS_SEEN:]
+    kept = beyond[random.random(len(beyond)) < _SEEN_BEYOND]
+    return np.sort(np.concatenate((order[:_ALWAYS_SEEN], kept)))
+
+
+def cross_validate(
+    examples: Sequence[Example],
+    *,
+    folds: int = _FOLDS,
+    without: Sequence[str] = (),
+    share: float = 1.0,
+    tell: Tell = lambda message: None,
+) -> NDArray[np.float64]:
+    """The quality of each example under a model that has seen no question on its company.
+
+    ``share`` is the part of the other companies that is learned from.
+    """
+    companies = sorted({example.company for example in examples})
+    order = np.random.default_rng(_SEED).permutation(len(companies))
+    fold_of = {companies[place]: number % folds for number, place in enumerate(order.tolist())}
+    rank_of = {companies[place]: number / len(companies) for number, place in enumerate(order.tolist())}
+    quality = np.zeros(len(examples))
+    for fold in range(folds):
+        tell(f"fold {fold + 1} of {folds}")
+        others = [
+            example
+            for example in examples
+            if fold_of[example.company] != fold and example.may_be_learned_from
+        ]
+        model = train((one for one in others if rank_of[one.company] < share), without=without)
+        for number, example in enumerate(examples):
+            if fold_of[example.company] == fold:
+                features = example.features.copy()
+                features[:, [NAMES.index(name) for name in without]] = np.nan
+                quality[number] = example.quality(_cover(example, model.predict(features)))
+    return quality
+
+
+def study(examples: Sequence[Example], *, tell: Tell = lambda message: None) -> dict[str, Any]:
+    """Everything that the model card shows, as JSON values: per set the unlearned and the learned quality,
+    held out by company, with a bootstrap interval of the difference, and the candidates' ceilings; the
+    quality with each group of features left out; and the quality by share of companies trained on."""
+
+    def by_set(quality: NDArray[np.float64]) -> dict[str, float]:
+        return {name: float(quality[places].mean()) for name, places in sets.items()}
+
+    names = sorted({example.set_name for example in examples})
+    sets = {
+        name: [place for place, example in enumerate(examples) if example.set_name == name] for name in names
+    }
+    before = np.array([one.quality(choose(one.document, one.start, one.end, one.score)) for one in examples])
+    tell("cross-validation")
+    after = cross_validate(examples, tell=tell)
+    report: dict[str, Any] = {
+        "sets": {
+            name: {
+                "questions": len(places),
+                "unlearned": float(before[places].mean()),
+                "learned": float(after[places].mean()),
+                "difference_95": _interval(after[places] - before[places]),
+                f"candidates_{_RECALL_AT}": float(
+                    np.mean([examples[place].ceiling(_RECALL_AT) for place in places])
+                ),
+                f"candidates_{WINDOWS}": float(
+                    np.mean([examples[place].ceiling(WINDOWS) for place in places])
+                ),
+            }
+            for name, places in sets.items()
+        },
+        "without": {},
+        "share": {},
+    }
+    for group, members in GROUPS.items():
+        if group != "neural":
+            tell(f"without {group}")
+            report["without"][group] = by_set(cross_validate(examples, without=members))
+    for share in (0.125, 0.25, 0.5):
+        tell(f"learning from {share:.1%} of the companies")
+        report["share"][str(share)] = by_set(cross_validate(examples, share=share))
+    report["share"]["1.0"] = by_set(after)
+    return report
+
+
+def plot(model: RankingModel, path: str | PathLike[str]) -> None:
+    """Draw the features' importances; needs matplotlib (the extra ``bench``)."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    gains = {name: gain for name, gain in model.importances().items() if gain > 0}
+    total = sum(gains.values())
+    figure, axes = pyplot.subplots(figsize=(7, 0.22 * len(gains) + 1))
+    axes.barh(list(gains)[::-1], [100 * gain / total for gain in gains.values()][::-1])
+    axes.set_xlabel("share of the total gain, percent")
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _cover(example: Example, score: NDArray[np.float64]) -> list[int]:
+    return cover(example.document, example.start, example.end, score)
+
+
+def _within(place: Place, span: Place) -> bool:
+    return place.document_id == span.document_id and span.start <= place.start and place.end <= span.end
+
+
+def _interval(differences: NDArray[np.float64]) -> list[float]:
+    """The 95 % percentile bootstrap interval of a mean; resampling questions, seeded."""
+    random = np.random.default_rng(_SEED)
+    picks = random.integers(0, len(differences), size=(2000, len(differences)))
+    return [float(bound) for bound in np.percentile(differences[picks].mean(axis=1), (2.5, 97.5))]

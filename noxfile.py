@@ -1,5 +1,9 @@
 """Sessions for checking and measuring; each is a thin wrapper around a command that also runs by hand."""
 
+import filecmp
+import shutil
+from pathlib import Path
+
 import nox
 
 nox.needs_version = ">=2024.4.15"
@@ -47,3 +51,27 @@ def bench_finance(session: nox.Session) -> None:
     """Measure finance evidence beside the plain recipe: `-- --data DIR`, or on the sample reports."""
     install(session, "bench")
     session.run("python", "-m", "benchmarks.finance", *(session.posargs or ["--smoke"]))
+
+
+@nox.session
+def train_finance(session: nox.Session) -> None:
+    """Train the shipped model again from `-- --data DIR`, and say whether it is the same, byte for byte.
+
+    `--replace` as the first argument puts it in the package instead; the others go to the command.
+    """
+    install(session, "bench")
+    arguments = list(session.posargs)
+    replace = arguments[:1] == ["--replace"]
+    made, shipped = Path(session.create_tmp()) / "ranker", Path("src/hybridrank/data/finance/ranker")
+    shutil.rmtree(made, ignore_errors=True)
+    session.run("hybridrank", "finance", "train", "--output", str(made), *arguments[replace:])
+    names = ["manifest.json", *(path.name for path in made.glob("model.*.txt"))]
+    if replace:
+        shutil.rmtree(shipped, ignore_errors=True)
+        shipped.mkdir()
+        for name in names:
+            shutil.copyfile(made / name, shipped / name)
+    elif filecmp.cmpfiles(made, shipped, names, shallow=False)[0] != names:
+        session.error("the model differs from the shipped one")
+    else:
+        session.log("the model is the shipped one, byte for byte")

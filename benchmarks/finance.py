@@ -56,6 +56,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these sets, such as finqa-raw")
     parser.add_argument("--corpora", nargs="+", metavar="NAME", help="only these corpora, such as small")
+    parser.add_argument(
+        "--unlearned",
+        action="store_true",
+        help="rank without the model, which has seen the questions of the FinQA validation sets",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything measured as JSON")
     parser.add_argument("--work", type=Path, metavar="DIR", help="keep indexes and result rows here")
     return parser
@@ -72,7 +77,7 @@ def _run(options: argparse.Namespace, errors: Console) -> None:
             stack.enter_context(tempfile.TemporaryDirectory(prefix="hybridrank-bench-"))
         )
         status = stack.enter_context(errors.status("starting"))
-        builds, comparisons = compare(sets, work, status.update)
+        builds, comparisons = compare(sets, work, status.update, learned=not options.unlearned)
     output = Console()
     if not output.is_terminal:
         output = Console(width=_WIDTH_WITHOUT_TERMINAL)

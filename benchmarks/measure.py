@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.rows import BenchmarkError, read_rows
-from benchmarks.systems import OURS, PLAIN, SYSTEMS
+from benchmarks.systems import OURS, PLAIN, SYSTEMS, UNLEARNED
 from hybridrank.tasks.finance.datasets import Corpus, EvaluationSet, read_query_ids
 from hybridrank.tasks.finance.scoring import QueryScore, score
 
@@ -87,12 +87,16 @@ class Comparison:
 
 
 def compare(
-    sets: Sequence[EvaluationSet], work: Path, on_step: Callable[[str], None] = lambda step: None
+    sets: Sequence[EvaluationSet],
+    work: Path,
+    on_step: Callable[[str], None] = lambda step: None,
+    *,
+    learned: bool = True,
 ) -> tuple[list[Build], list[Comparison]]:
     """Build each system once a corpus, run every set on it, and score the answers.
 
-    Indexes and result rows are written below `work`; `on_step` is told what begins. Raises BenchmarkError
-    where a step fails or a question has no label.
+    Without `learned` ours ranks without its model. Indexes and result rows are written below `work`;
+    `on_step` is told what begins. Raises BenchmarkError where a step fails or a question has no label.
     """
     builds, comparisons = [], []
     for corpus in {one.corpus.name: one.corpus for one in sets}.values():
@@ -104,7 +108,8 @@ def compare(
                 runs = {}
                 for system in SYSTEMS:
                     on_step(f"corpus {corpus.name}: {system} answers {one.name}")
-                    runs[system] = _search(system, one, work / corpus.name)
+                    variant = system if learned or system == PLAIN else UNLEARNED
+                    runs[system] = _search(variant, one, work / corpus.name / system)
                 metric = "PageHit@5" if next(iter(one.labels.values())).pages else "EvidenceRecall@5"
                 comparisons.append(
                     Comparison(
@@ -124,15 +129,15 @@ def _build(system: str, corpus: Corpus, index_dir: Path) -> Build:
     return Build(corpus=corpus.name, system=system, corpus_bytes=corpus.size, index_bytes=size, **found)
 
 
-def _search(system: str, one: EvaluationSet, folder: Path) -> Run:
+def _search(system: str, one: EvaluationSet, index_dir: Path) -> Run:
     queries = read_query_ids(one.queries)
     unlabelled = [query for query in queries if query not in one.labels]
     if unlabelled:
         raise BenchmarkError(
             f"{one.queries}: no label for {len(unlabelled)} questions, the first is {unlabelled[0]!r}"
         )
-    results = folder / f"{one.name}.{system}.jsonl"
-    found = run_worker("search", system, folder / system, one.queries, results)
+    results = index_dir.parent / f"{one.name}.{system}.jsonl"
+    found = run_worker("search", system, index_dir, one.queries, results)
     return Run(
         system=system,
         scores=tuple(score(queries, one.labels, read_rows(results), one.corpus.lengths)),

@@ -9,6 +9,8 @@ from typing import Protocol
 
 PLAIN = "plain"
 OURS = "hybridrank"
+UNLEARNED = "unlearned"
+"""Ours without the model: the same index, ranked by no weight that was learned from labels."""
 SYSTEMS = (PLAIN, OURS)
 
 
@@ -46,14 +48,18 @@ class System:
 def load(name: str) -> System:
     """Import the system of that name, and nothing of the other.
 
-    Raises ValueError for a name that is not in SYSTEMS.
+    Raises ValueError for any other name.
     """
     if name == PLAIN:
         from benchmarks import plain
 
         return System(build=plain.build, open=plain.PlainIndex.open)
-    if name == OURS:
+    if name in (OURS, UNLEARNED):
         from hybridrank.tasks import finance
+        from hybridrank.tasks.finance.ranker import SHIPPED
 
-        return System(build=finance.build, open=finance.FinanceIndex.open)
-    raise ValueError(f"no system named {name!r}; there are {', '.join(SYSTEMS)}")
+        model = SHIPPED if name == OURS else None
+        return System(
+            build=finance.build, open=lambda index_dir: finance.FinanceIndex.open(index_dir, model=model)
+        )
+    raise ValueError(f"no system named {name!r}; there are {PLAIN}, {OURS} and {UNLEARNED}")

@@ -227,8 +227,20 @@ def _finance_evaluate(options: argparse.Namespace) -> int:
 
 
 def _finance_train(options: argparse.Namespace) -> int:
-    from hybridrank.tasks.finance.training import TRAINING_SETS, plot, read_examples, study, train
+    from hybridrank.tasks.finance.training import (
+        TRAINING_SETS,
+        plot,
+        pyplot_for_files,
+        read_examples,
+        study,
+        train,
+    )
 
+    if options.plot:
+        pyplot_for_files()  # so that its absence is known before the work is done
+    for path in filter(None, (options.plot, options.report)):
+        if not path.parent.is_dir():  # so is this
+            raise InputError("there is no such directory", file=path.parent, remedy="Make it first.")
     sets = None if options.report else TRAINING_SETS
     examples = read_examples(options.data, sets=sets, tell=_tell)
     model = train(one for one in examples if one.may_be_learned_from)

@@ -67,7 +67,8 @@ def cover(
     best = np.argsort(-score, kind="stable")[:_COVERED_AMONG]
     chance = np.exp((score[best] - score[best[:1]]) / _TEMPERATURE)
     holds, expected = _cells(report[best], start[best], end[best], chance)
-    whole = holds @ expected
+    # A score far behind the best leaves no chance that can be told from none, and so nothing to hold.
+    whole = np.maximum(holds @ expected, np.finfo(np.float64).tiny)
     left = expected.copy()
     chosen: list[int] = []
     for _ in range(min(n_spans, len(best))):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridrank.errors import InputError
+from hybridrank.errors import InputError, MissingExtra
 from hybridrank.ranking_model import RankingModel
 from hybridrank.tasks.finance.candidates import CandidateFinder, Weights
 from hybridrank.tasks.finance.corpus import Problem, read_questions
@@ -23,13 +26,22 @@ from hybridrank.tasks.finance.ranker import DEPTH, WINDOWS
 from hybridrank.tasks.finance.scoring import Label, Place, evidence_recall, page_hit
 from hybridrank.tasks.finance.spans import choose, cover
 
-__all__ = ["TRAINING_SETS", "Example", "cross_validate", "read_examples", "study", "train"]
+__all__ = [
+    "TRAINING_SETS",
+    "Example",
+    "cross_validate",
+    "plot",
+    "pyplot_for_files",
+    "read_examples",
+    "study",
+    "train",
+]
 
 TRAINING_SETS = ("finqa-raw", "finqa-named")
 """Whose labels the shipped model learns from: FinQA's, MIT licence."""
 
 ROUNDS = 200
-PARAMETERS: Mapping[str, Any] = {"min_data_in_leaf": 40}
+PARAMETERS: Mapping[str, Any] = {"num_leaves": 31, "min_data_in_leaf": 100}
 _NEURAL_MISSING = {GROUPS["neural"]: 0.5}
 _ALWAYS_SEEN = 60  # best windows of a question that are always trained on
 _SEEN_BEYOND = 0.12  # share of the others
@@ -91,9 +103,12 @@ def read_examples(
     """Index each corpus below ``data`` and find the candidates of each labelled question.
 
     ``hybridrank.tasks.finance.datasets`` describes the layout; ``sets`` names the sets to read, or all.
-    Questions of which the corpus knows no word are left out.
+    Questions of which the corpus knows no word are left out. Raises
+    :class:`~hybridrank.errors.InputError` for a question without label.
     """
-    found, _ = find_sets(data, sets)
+    found, homeless = find_sets(data, sets)
+    for name in homeless:
+        tell(f"no corpus holds the labelled reports of {name}")
     examples: list[Example] = []
     corpora = {one.corpus.name: one.corpus for one in found}
     for name, corpus in corpora.items():
@@ -120,11 +135,17 @@ def _examples_of(
     for question in read_questions(one.queries):
         if isinstance(question, Problem):
             raise question.error
+        label = one.labels.get(question.query_id)
+        if label is None:
+            raise InputError(
+                f"there is no label for {question.query_id!r}",
+                file=one.queries,
+                remedy="Give a label for each question.",
+            )
         found = features.finder.find(question.text)
         if found is None:
             continue
         found = found.best(WINDOWS)
-        label = one.labels[question.query_id]
         numbers, document = np.unique(found.report, return_inverse=True)
         example = Example(
             set_name=f"{one.corpus.name}/{one.name}",
@@ -210,12 +231,12 @@ def cross_validate(
 ) -> NDArray[np.float64]:
     """The quality of each example under a model that has seen no question on its company.
 
-    ``share`` is the part of the other companies that is learned from.
+    ``share`` is the part of the other companies that is learned from, one at least.
     """
     companies = sorted({example.company for example in examples})
     order = np.random.default_rng(_SEED).permutation(len(companies))
     fold_of = {companies[place]: number % folds for number, place in enumerate(order.tolist())}
-    rank_of = {companies[place]: number / len(companies) for number, place in enumerate(order.tolist())}
+    rank_of = {companies[place]: number for number, place in enumerate(order.tolist())}
     quality = np.zeros(len(examples))
     for fold in range(folds):
         tell(f"fold {fold + 1} of {folds}")
@@ -224,7 +245,9 @@ def cross_validate(
             for example in examples
             if fold_of[example.company] != fold and example.may_be_learned_from
         ]
-        model = train((one for one in others if rank_of[one.company] < share), without=without)
+        ranked = sorted({rank_of[one.company] for one in others})
+        learned = set(ranked[: math.ceil(share * len(ranked))])
+        model = train((one for one in others if rank_of[one.company] in learned), without=without)
         for number, example in enumerate(examples):
             if fold_of[example.company] == fold:
                 features = example.features.copy()
@@ -279,12 +302,11 @@ def study(examples: Sequence[Example], *, tell: Tell = lambda message: None) -> 
 
 
 def plot(model: RankingModel, path: str | PathLike[str]) -> None:
-    """Draw the features' importances; needs matplotlib (the extra ``bench``)."""
-    import matplotlib
+    """Draw the features' importances.
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    Raises :class:`~hybridrank.errors.MissingExtra` without matplotlib.
+    """
+    pyplot = pyplot_for_files()
     gains = {name: gain for name, gain in model.importances().items() if gain > 0}
     total = sum(gains.values())
     figure, axes = pyplot.subplots(figsize=(7, 0.22 * len(gains) + 1))
@@ -293,6 +315,20 @@ def plot(model: RankingModel, path: str | PathLike[str]) -> None:
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
+
+
+def pyplot_for_files() -> ModuleType:
+    """``matplotlib.pyplot``, set to draw into files alone.
+
+    Raises :class:`~hybridrank.errors.MissingExtra` when matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtra("matplotlib", extra="bench") from None
+    matplotlib.use("Agg")
+    pyplot: ModuleType = import_module("matplotlib.pyplot")
+    return pyplot
 
 
 def _cover(example: Example, score: NDArray[np.float64]) -> list[int]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import stat
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hybridrank import bundle as module
-from hybridrank.bundle import PYTHON_NOTE, bundle, python_tag, script_source
+from hybridrank.bundle import PYTHON_NOTE, SYSTEM, _shared_library, bundle, python_tag, script_source
 from hybridrank.errors import InputError
 
 Make = Callable[..., None]
@@ -178,3 +179,50 @@ def test_the_scripts_are_found_in_a_checkout_and_in_an_installation(
     assert script_source("finance") == tmp_path / "somewhere" / "app" / "finance"
     (package / "app" / "finance").mkdir(parents=True)
     assert script_source("finance") == package / "app" / "finance"
+
+
+# -- libraries of the system
+
+
+def test_a_library_of_the_system_is_copied_under_the_name_that_it_is_asked_for(tmp_path: Path) -> None:
+    known = _shared_library("libm.so.6")
+    if known is None:
+        pytest.skip("libm.so.6 is the name on Linux with glibc")
+    assert known.name == "libm.so.6"
+    bundle(tmp_path / "lib", [], ["libm.so.6"])
+    copied = tmp_path / "lib" / SYSTEM / "libm.so.6"
+    assert copied.read_bytes() == known.read_bytes()
+    assert not copied.is_symlink()
+    assert stat.S_IMODE(copied.stat().st_mode) == 0o644
+    ctypes.CDLL(str(copied))
+
+
+def test_a_library_that_is_not_there_is_done_without(tmp_path: Path) -> None:
+    assert _shared_library("libno-such-thing.so.1") is None
+    bundle(tmp_path / "lib", [], ["libno-such-thing.so.1"])
+    assert not (tmp_path / "lib" / SYSTEM).exists()
+
+
+def maps(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    """A library can be loaded, and this is what the system says of where it lies."""
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: None)
+    text = "".join(f"7f00-7f01 r-xp 00000000 fe:01 131   {line}\n" for line in lines)
+    monkeypatch.setattr(Path, "read_text", lambda self, **how: text)
+
+
+def test_a_library_is_found_by_its_name_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = "/env/site/vendored.libs/libgourd-a34b.so.1.0.0"
+    maps(monkeypatch, "[heap]", other, "/usr/lib/libgourdian.so.1", "/usr/my lib/libgourd.so.1.0.0", "")
+    assert _shared_library("libgourd.so.1") == Path("/usr/my lib/libgourd.so.1")
+    maps(monkeypatch, "[heap]", other)
+    assert _shared_library("libgourd.so.1") is None
+
+
+def test_where_the_system_does_not_say_what_is_loaded_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    maps(monkeypatch)
+
+    def fail(self: Path, **how: str) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "read_text", fail)
+    assert _shared_library("libgourd.so.1") is None

@@ -14,9 +14,12 @@ import pytest
 
 from hybridrank import LexicalIndex, cli
 from hybridrank.cli import main
-from hybridrank.tasks.finance import FinanceIndex
+from hybridrank.ranking_model import RankingModel
+from hybridrank.tasks.finance import FinanceIndex, training
 from hybridrank.tasks.finance.demo import demo
+from hybridrank.tasks.finance.features import GROUPS
 from tests.command_line import DATA, LABELS, QUERY, QUESTIONS, command, says
+from tests.tasks.finance.tiny_data import write_tiny_data
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +197,61 @@ def test_finance_evaluate_prints_the_measures(reports: Path, capsys: pytest.Capt
     found = json.loads(out)
     assert (f"{found['EvidenceRecall@5']:.4f}", f"{found['DocHit@5']:.4f}") == said.groups()
     assert len(found["questions"]) == 32
+
+
+@pytest.fixture
+def tiny_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Few data, learned from in few rounds."""
+    real = training.train
+    monkeypatch.setattr(training, "train", lambda examples, **how: real(examples, rounds=2, **how))
+    monkeypatch.setattr(training, "PARAMETERS", {"num_leaves": 7, "min_data_in_leaf": 5})
+    return write_tiny_data(tmp_path / "data")
+
+
+def test_finance_train_writes_a_model_that_can_be_used(
+    tiny_data: Path, reports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model"
+    code, out, err = says(capsys, ["finance", "train", "--data", tiny_data, "--output", model])
+    assert (code, out) == (0, "")
+    assert err.splitlines()[:3] == [
+        "indexing corpus tiny",
+        "finding candidates of finqa-named in tiny",
+        "finding candidates of finqa-raw in tiny",
+    ]
+    last = re.fullmatch(
+        rf"(\d+) questions learned, model written to {re.escape(str(model))}", err.splitlines()[-1]
+    )
+    assert last is not None
+    index = FinanceIndex.open(reports, model=model)
+    assert index.ranker is not None
+    assert index.ranker.model.training["queries"] == int(last[1]) > 20
+    assert len(index.spans("What was the LIFO reserve?")) == 5
+    again = tmp_path / "again"
+    assert says(capsys, ["finance", "train", "--data", tiny_data, "--output", again])[0] == 0
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == {
+        path.name: path.read_bytes() for path in model.iterdir()
+    }
+
+
+def test_finance_train_reports_and_plots(
+    tiny_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def draw(model: RankingModel, path: Path) -> None:
+        path.write_text("\n".join(model.names), encoding="ascii")
+
+    monkeypatch.setattr(training, "plot", draw)
+    monkeypatch.setattr(training, "pyplot_for_files", lambda: None)
+    monkeypatch.setattr(training, "GROUPS", {"order": GROUPS["order"]})
+    report, picture = tmp_path / "report.json", tmp_path / "plot.png"
+    given = ("--data", tiny_data, "--output", tmp_path / "model", "--report", report, "--plot", picture)
+    code, out, err = says(capsys, ["finance", "train", *given])
+    assert (code, out) == (0, "")
+    assert "finding candidates of pages in tiny" in err.splitlines()  # all sets are measured
+    found = json.loads(report.read_text(encoding="utf-8"))
+    assert list(found["sets"]) == ["tiny/finqa-named", "tiny/finqa-raw", "tiny/other", "tiny/pages"]
+    assert list(found["without"]) == ["order"]
+    assert "report_gap" in picture.read_text(encoding="ascii")
 
 
 def test_finance_assemble_says_where(

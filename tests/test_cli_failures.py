@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,16 @@ def test_help_is_there_for_the_asking(capsys: pytest.CaptureFixture[str], argume
         assert re.search(rf"^    {name} ", out, re.MULTILINE)
 
 
+def test_a_plot_without_matplotlib_is_refused_before_the_work_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    given = ("--data", tmp_path / "none", "--output", tmp_path / "model", "--plot", tmp_path / "plot.png")
+    code, out, err = says(capsys, ["finance", "train", *given])
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "hybridrank[bench]" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -95,6 +106,14 @@ def test_help_is_there_for_the_asking(capsys: pytest.CaptureFixture[str], argume
         (
             ["finance", "evaluate", "--index-dir", "{reports}", "--queries", "{q}", "--labels", "{tmp}/none"],
             "{tmp}/none: cannot be read (No such file or directory). Give a file of labels",
+        ),
+        (
+            ["finance", "train", "--data", "{tmp}", "--output", "{tmp}/m"],
+            "{tmp}: no corpus-NAME/reports.jsonl below it",
+        ),
+        (
+            ["finance", "train", "--data", "{tmp}", "--output", "{tmp}/m", "--report", "{tmp}/none/r.json"],
+            "{tmp}/none: there is no such directory. Make it first.",
         ),
         (["finance", "assemble", "--output", "{tmp}"], "{tmp}: holds bad.jsonl. Give a new or an empty"),
     ],

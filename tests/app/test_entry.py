@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hybridrank.bundle import PYTHON_NOTE, python_tag, script_source
+from hybridrank.bundle import PYTHON_NOTE, SYSTEM, _shared_library, python_tag, script_source
+from tests.app.stage import Stage
 
 SCRIPTS = script_source("finance")
 
@@ -119,3 +120,77 @@ def test_the_environment_s_modules_are_not_taken(empty: Path, tmp_path: Path) ->
         check=False,
     )
     assert "arguments are required: --index-dir" in ran.stderr
+
+
+# --- libraries that the system lacks
+
+
+LOAD = """
+import runpy, sys
+load = runpy.run_path(sys.argv[1])["load_libraries"]
+load(sys.argv[2])
+print(open("/proc/self/maps").read())
+"""
+
+
+def loaded(folder: Path, code: str = LOAD) -> str:
+    """What is mapped into a process that loads the libraries of a folder."""
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", code, SCRIPTS / "entry.py", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stderr == ""
+    return ran.stdout
+
+
+@pytest.fixture
+def libraries(tmp_path: Path) -> Path:
+    """A library under a name that the system's loader does not know, one that it knows, and none at all."""
+    known = _shared_library("libgomp.so.1")
+    if known is None:
+        pytest.skip("there is no libgomp here")
+    folder = tmp_path / "system"
+    folder.mkdir()
+    shutil.copyfile(known, folder / "libgourd.so.1")
+    shutil.copyfile(known, folder / "libm.so.6")
+    (folder / "libbroken.so.1").write_text("no library", encoding="ascii")
+    return folder
+
+
+def test_what_the_system_lacks_is_loaded_from_the_folder(libraries: Path) -> None:
+    found = loaded(libraries)
+    assert str(libraries / "libgourd.so.1") in found
+    assert str(libraries / "libm.so.6") not in found  # the system's own goes first
+    assert "libbroken" not in found
+
+
+def test_without_a_folder_nothing_is_loaded(tmp_path: Path) -> None:
+    assert str(tmp_path) not in loaded(tmp_path / "none")
+
+
+# As on a machine without libgomp: the loader finds it by its path alone, and it is needed by its name.
+LIGHTGBM = """
+import ctypes, runpy, sys
+real = ctypes.CDLL
+def lacking(name, *rest, **more):
+    if name == "libgomp.so.1":
+        raise OSError("libgomp.so.1: cannot open shared object file")
+    return real(name, *rest, **more)
+ctypes.CDLL = lacking
+sys.path.insert(0, sys.argv[2])
+runpy.run_path(sys.argv[1])["load_libraries"](sys.argv[2] + "/system")
+ctypes.CDLL = real
+import lightgbm
+assert lightgbm.__file__.startswith(sys.argv[2]), lightgbm.__file__
+print(open("/proc/self/maps").read())
+"""
+
+
+def test_lightgbm_stands_on_the_library_that_was_brought(stage: Stage) -> None:
+    if not (stage.code / "lib" / SYSTEM / "libgomp.so.1").exists():
+        pytest.skip("there is no libgomp here")
+    found = loaded(stage.code / "lib", LIGHTGBM)
+    gomp = {line.split(maxsplit=5)[-1] for line in found.splitlines() if "/libgomp.so" in line}
+    assert gomp == {str(stage.code / "lib" / SYSTEM / "libgomp.so.1")}

@@ -24,10 +24,21 @@ def sample_texts(sample_folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def sample_index(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> FinanceIndex:
+def sample_directory(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("sample-index")
     build(sample_folder, directory)
-    return FinanceIndex.open(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def sample_index(sample_directory: Path) -> FinanceIndex:
+    """With the shipped model, as users have it."""
+    return FinanceIndex.open(sample_directory)
+
+
+@pytest.fixture(scope="session")
+def unlearned_index(sample_directory: Path) -> FinanceIndex:
+    return FinanceIndex.open(sample_directory, model=None)
 
 
 @pytest.fixture(scope="session")

@@ -304,6 +304,49 @@ def test_a_statement_is_preferred_once_a_company_is_named(make_index: Make) -> N
     assert found.score[found.report == 0].max() == found.score[found.report == 1].max()
 
 
+# -- the best windows alone
+
+
+@settings(max_examples=25)
+@given(QUESTIONS, st.integers(0, 40))
+@example("net sales", 3)
+def test_the_best_are_those_of_the_highest_scores_in_the_same_order(
+    sample_index: FinanceIndex, question: str, n: int
+) -> None:
+    found = sample_index.finder.find(question)
+    if found is None:
+        return
+    best = found.best(n)
+    order = sorted(range(len(found)), key=lambda place: (-found.score[place], place))
+    kept = sorted(order[:n])
+    assert len(best) == len(kept) == min(n, len(found))
+    of_question = {"question", "terms", "term_weights", "names"}
+    by_term = {"frequencies", "in_header"}
+    for name in Candidates.__slots__:
+        value, whole = getattr(best, name), getattr(found, name)
+        if name in of_question:
+            assert value is whole
+        else:
+            np.testing.assert_array_equal(value, whole[:, kept] if name in by_term else whole[kept])
+
+
+def test_all_of_them_are_the_candidates_themselves(sample_index: FinanceIndex) -> None:
+    found = find(sample_index, ASKED)
+    assert found.best(len(found)) is found
+    assert found.best(10**6) is found
+    assert found.best(len(found) - 1) is not found
+
+
+def test_how_well_reports_are_named_and_what_words_give_a_block_are_kept(sample_index: FinanceIndex) -> None:
+    found = find(sample_index, ASKED)
+    assert found.names.tolist() == sample_index.reports.names.match(found.question).tolist()
+    assert found.names.argmax() in found.report
+    assert found.block_words.shape == found.block_score.shape
+    assert 0 < found.block_words.min() <= found.block_words.max() == 1
+    of_block = dict(zip(found.block.tolist(), found.block_words.tolist(), strict=True))
+    assert [of_block[block] for block in found.block.tolist()] == found.block_words.tolist()
+
+
 def test_ties_go_to_the_report_that_comes_first(make_index: Make) -> None:
     index = make_index([(name, "alpha zorvan omega") for name in "cab"])
     assert [span.document_id for span in index.spans("zorvan")] == ["c", "a", "b"]
@@ -312,7 +355,8 @@ def test_ties_go_to_the_report_that_comes_first(make_index: Make) -> None:
 
 def test_only_the_best_blocks_are_opened(make_index: Make) -> None:
     index = make_index([(f"r{at}", "zorvan " * (at % 7 + 1) + "filler " * 9) for at in range(80)])
-    everything = find(index, "zorvan")
+    everything = CandidateFinder(index.reports).find("zorvan")
+    assert everything is not None
     assert len(set(everything.block.tolist())) == 60
     few = CandidateFinder(index.reports, Weights(depth=3)).find("zorvan")
     assert few is not None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridrank.errors import HybridrankWarning, IndexForeign, InputError
+from hybridrank.errors import HybridrankWarning, IndexForeign, IndexTooNew, InputError
 from hybridrank.storage import IndexWriter
 from hybridrank.tasks.finance import BuildReport, FinanceIndex, build
 from hybridrank.tasks.finance.index import IndexedReports
@@ -244,6 +244,22 @@ def test_an_index_of_another_kind_is_refused(tmp_path: Path, sample_folder: Path
         FinanceIndex.open(tmp_path)
     with pytest.raises(IndexForeign, match="other"):
         build(sample_folder, tmp_path)
+
+
+@pytest.mark.parametrize("scheme", [None, 1, 3, "2"])
+def test_an_index_laid_out_in_another_way_is_refused(
+    tmp_path: Path, sample_folder: Path, scheme: object
+) -> None:
+    settings = {} if scheme is None else {"scheme": scheme}
+    with IndexWriter(tmp_path, kind="finance", settings=settings):
+        pass
+    with pytest.raises(
+        IndexTooNew, match=rf"its parts follow scheme {scheme!r}, where this version has 2"
+    ) as caught:
+        FinanceIndex.open(tmp_path)
+    assert caught.value.remedy.startswith("Build the index again")
+    build(sample_folder, tmp_path)  # as it says
+    assert len(FinanceIndex.open(tmp_path)) == 12
 
 
 def test_layout_has_no_array_that_the_index_forgets() -> None:

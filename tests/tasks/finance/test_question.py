@@ -207,3 +207,30 @@ def test_a_name_is_found_written_in_one_with_and_without_possessive(
     parsed: ParsedQuestion = PARSE(f"What did {name} earn?")
     assert "".join(words).lower() in parsed.grams
     assert {word.lower() for word in words} <= parsed.name_terms
+
+
+# -- the words in order
+
+
+def test_the_sequence_is_the_question_s_own_terms_in_order() -> None:
+    parsed = PARSE("What was the capex of 3M in 2018? And the capex in 2017? Answer in USD millions.")
+    expected = PARSE.tokenizer.terms("What was the capex of 3M in 2018? And the capex in 2017?")
+    assert list(parsed.sequence)[: len(expected)] == expected
+    assert parsed.sequence.count(*PARSE.tokenizer.terms("capex")) == 2
+    assert {*PARSE.tokenizer.terms("USD millions")} <= set(parsed.sequence)  # an instruction's, too
+    assert "purchas" in parsed.terms  # which the lexicon adds
+    assert "purchas" not in parsed.sequence
+
+
+@given(QUESTIONS)
+def test_the_sequence_holds_terms_of_the_question_alone(text: str) -> None:
+    parsed = PARSE(text)
+    assert set(parsed.sequence) <= parsed.terms.keys()
+    assert set(PARSE.tokenizer.terms(parsed.text)) == set(parsed.sequence)
+    added = parsed.terms.keys() - set(parsed.sequence)
+    assert all(parsed.terms[term] < 1 for term in added)
+
+
+def test_the_text_is_the_question_as_it_was_read() -> None:
+    assert PARSE("FY18 sales of the company 2019s mill").text == "2018 sales of the company       mill"
+    assert len(PARSE("sales " * 9000).text) == 8000

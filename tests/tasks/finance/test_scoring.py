@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from hybridrank.errors import InputError
 from hybridrank.tasks.finance import scoring
-from hybridrank.tasks.finance.datasets import read_labels
 from hybridrank.tasks.finance.scoring import (
     REFERENCE_QUALITY,
     Label,
@@ -22,6 +21,7 @@ from hybridrank.tasks.finance.scoring import (
     evidence_recall,
     find_problem,
     page_hit,
+    read_labels,
     reward,
     score,
 )

@@ -44,9 +44,9 @@ group            feature               meaning
                  ``years_either``      in the one or the other: a row under both years has 1
                  ``years_block``       in its block or the header
                  ``years_asked``       number of years asked for
-                 ``numbers``           share of the other numbers asked for in the window
+                 ``numbers``           share of the other numbers asked for, and known, in the window
 ``table``        ``rows``              share of table rows among its lines
-                 ``digits``            share of numbers among its tokens
+                 ``digits``            share of numbers, years aside, among its tokens
                  ``tabular``           1 inside a table
                  ``table_top``         1 where the window starts with the table
                  ``statement``         1 on a primary statement, 2 on one that was asked for

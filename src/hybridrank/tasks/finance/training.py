@@ -24,11 +24,12 @@ from hybridrank.tasks.finance.features import GROUPS, NAMES, EvidenceFeatures
 from hybridrank.tasks.finance.index import IndexedReports, build
 from hybridrank.tasks.finance.ranker import DEPTH, WINDOWS
 from hybridrank.tasks.finance.scoring import Label, Place, evidence_recall, page_hit
-from hybridrank.tasks.finance.spans import choose, cover
+from hybridrank.tasks.finance.spans import MOST_SPANS, choose, cover
 
 __all__ = [
     "TRAINING_SETS",
     "Example",
+    "ceilings",
     "cross_validate",
     "plot",
     "pyplot_for_files",
@@ -83,15 +84,33 @@ class Example:
         label = self.label
         return page_hit(label.pages, spans) if label.pages else evidence_recall(label.units, spans)
 
+    def holds(self) -> NDArray[np.bool_]:
+        """Which window holds which unit whole, of shape ``(windows, units)``; or which lies on a page."""
+        if self.label.pages:
+            windows = range(len(self.start))
+            return np.array([[self.quality([place]) > 0] for place in windows], dtype=bool).reshape(-1, 1)
+        holds = np.zeros((len(self.start), len(self.label.units)), dtype=bool)
+        for column, unit in enumerate(self.label.units):
+            for place in unit:
+                if place.document_id in self.documents:
+                    number = self.documents.index(place.document_id)
+                    around = (self.start <= place.start) & (self.end >= place.end)
+                    holds[:, column] |= around & (self.document == number)
+        return holds
+
     def ceiling(self, depth: int) -> float:
         """Share of the units that any of the best ``depth`` windows holds; for pages, whether one is hit."""
         best = np.argsort(-self.score, kind="stable")[:depth]
-        spans = [self._place(place) for place in best.tolist()]
-        if self.label.pages:
-            return page_hit(self.label.pages, spans)
-        return sum(
-            any(_within(place, span) for place in unit for span in spans) for unit in self.label.units
-        ) / len(self.label.units)
+        return float(self.holds()[best].any(axis=0).mean())
+
+    def best_choice(self, n_spans: int = MOST_SPANS) -> float:
+        """The same of ``n_spans`` windows chosen with the label in hand, greedily."""
+        left = self.holds()
+        n_units = left.shape[1]
+        for _ in range(n_spans):
+            if left.size and left.any():
+                left = left[:, ~left[np.argmax(left.sum(axis=1))]]
+        return float((n_units - left.shape[1]) / n_units)
 
     def _place(self, place: int) -> Place:
         return Place(self.documents[int(self.document[place])], int(self.start[place]), int(self.end[place]))
@@ -164,16 +183,11 @@ def _examples_of(
 
 
 def _grades(example: Example) -> NDArray[np.int64]:
-    holds = np.zeros((len(example.start), max(len(example.label.units), 1)), dtype=bool)
-    for column, unit in enumerate(example.label.units):
-        for place in unit:
-            if place.document_id in example.documents:
-                number = example.documents.index(place.document_id)
-                holds[:, column] |= (
-                    (example.document == number) & (example.start <= place.start) & (example.end >= place.end)
-                )
-    n_held = holds.sum(axis=1)
-    return np.where(n_held == holds.shape[1], 2, np.minimum(n_held, 1)).astype(np.int64)
+    n_units = len(example.label.units)
+    if n_units == 0:  # pages are no grades: the evidence may stand anywhere on them
+        return np.zeros(len(example.start), dtype=np.int64)
+    n_held = example.holds().sum(axis=1)
+    return np.where(n_held == n_units, 2, np.minimum(n_held, 1)).astype(np.int64)
 
 
 def train(
@@ -278,12 +292,7 @@ def study(examples: Sequence[Example], *, tell: Tell = lambda message: None) -> 
                 "unlearned": float(before[places].mean()),
                 "learned": float(after[places].mean()),
                 "difference_95": _interval(after[places] - before[places]),
-                f"candidates_{_RECALL_AT}": float(
-                    np.mean([examples[place].ceiling(_RECALL_AT) for place in places])
-                ),
-                f"candidates_{WINDOWS}": float(
-                    np.mean([examples[place].ceiling(WINDOWS) for place in places])
-                ),
+                **ceilings([examples[place] for place in places]),
             }
             for name, places in sets.items()
         },
@@ -299,6 +308,16 @@ def study(examples: Sequence[Example], *, tell: Tell = lambda message: None) -> 
         report["share"][str(share)] = by_set(cross_validate(examples, share=share))
     report["share"]["1.0"] = by_set(after)
     return report
+
+
+def ceilings(examples: Sequence[Example]) -> dict[str, float]:
+    """What the candidates of some questions would allow: the mean share of the evidence that the best 150
+    windows hold, that all of them hold, and that the best five of them hold."""
+    return {
+        f"candidates_{_RECALL_AT}": float(np.mean([one.ceiling(_RECALL_AT) for one in examples])),
+        f"candidates_{WINDOWS}": float(np.mean([one.ceiling(WINDOWS) for one in examples])),
+        f"best_{MOST_SPANS}": float(np.mean([one.best_choice() for one in examples])),
+    }
 
 
 def plot(model: RankingModel, path: str | PathLike[str]) -> None:
@@ -333,10 +352,6 @@ def pyplot_for_files() -> ModuleType:
 
 def _cover(example: Example, score: NDArray[np.float64]) -> list[int]:
     return cover(example.document, example.start, example.end, score)
-
-
-def _within(place: Place, span: Place) -> bool:
-    return place.document_id == span.document_id and span.start <= place.start and place.end <= span.end
 
 
 def _interval(differences: NDArray[np.float64]) -> list[float]:

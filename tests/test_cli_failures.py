@@ -242,3 +242,23 @@ def test_a_result_that_nobody_got_is_a_failure(notes: Path) -> None:
             )
         assert ran.returncode == 2
         assert ran.stderr == "error: No space left on device\n"
+
+
+def test_an_empty_path_is_no_path(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for arguments in (
+        ["index", "", "--output", str(tmp_path / "i")],
+        ["index", str(tmp_path), "--output", ""],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 2
+        assert "the path is empty" in capsys.readouterr().err
+
+
+def test_a_run_without_one_question_fails(
+    capsys: pytest.CaptureFixture[str], reports: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "q.jsonl").write_text('{"id": "q1", "query": "What?"}\n', encoding="ascii")
+    run = ["finance", "run", "--index-dir", str(reports), "--queries", str(tmp_path / "q.jsonl")]
+    assert main([*run, "--output", str(tmp_path / "o.jsonl")]) == 2
+    assert "1 lines gave no question" in capsys.readouterr().err

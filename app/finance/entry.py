@@ -43,6 +43,8 @@ def find_package() -> None:
 def load_libraries(folder: str) -> None:
     """Load the libraries of a folder that the system lacks, so that packages that stand on them find them."""
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if ".so" not in name:
+            continue
         try:
             ctypes.CDLL(name)
         except OSError:

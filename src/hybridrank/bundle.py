@@ -20,6 +20,10 @@ __all__ = ["PYTHON_NOTE", "SYSTEM", "bundle", "python_tag", "script_source"]
 
 PYTHON_NOTE = "python.txt"  # in the bundle: which Python its compiled parts are for
 SYSTEM = "system"  # in the bundle: libraries of the system that the other machine may lack
+_NOTICE = """\
+libgomp is part of GCC: GNU General Public License, version 3 or later, with the GCC Runtime Library
+Exception, version 3.1. It was copied unchanged from the system; its source is that of the system's GCC.
+"""
 _PACKAGE = Path(__file__).resolve().parent
 _LEFT_OUT = frozenset(("__pycache__", "conftest.py", "_examples"))
 _MODULES = frozenset((".py", ".so", ".pyd"))
@@ -36,7 +40,7 @@ def bundle(
     anything is touched, for a distribution that is not
     installed, or so that its files are not known.
     """
-    files = list(_files_of_package())
+    files = [*_files_of_package(), *_licence()]
     files += [(source, PurePath(SYSTEM, source.name)) for source in map(_shared_library, libraries) if source]
     for name in distributions:
         files += _files_of(name)
@@ -51,6 +55,8 @@ def bundle(
     compileall.compile_dir(
         target, quiet=2, stripdir=str(target), invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
     )
+    if (target / SYSTEM).is_dir():
+        (target / SYSTEM / "NOTICE").write_text(_NOTICE, encoding="ascii")
     (target / PYTHON_NOTE).write_text(f"{python_tag()}\n", encoding="ascii")  # last: now it is whole
     for folder, _, names in os.walk(target):
         os.chmod(folder, 0o755)
@@ -96,6 +102,15 @@ def _files_of_package() -> Iterator[tuple[Path, PurePath]]:
         place = source.relative_to(_PACKAGE.parent)
         if source.is_file() and _is_needed(place):
             yield source, place
+
+
+def _licence() -> Iterator[tuple[Path, PurePath]]:
+    """The licence of this package: beside it in an installation, at the top of a checkout."""
+    installed = _PACKAGE.parent.glob("hybridrank-*.dist-info/licenses/LICENSE")
+    for source in (*installed, _PACKAGE.parents[1] / "LICENSE"):
+        if source.is_file():
+            yield source, PurePath("hybridrank", "LICENSE")
+            return
 
 
 def _is_needed(place: PurePath) -> bool:

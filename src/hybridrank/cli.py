@@ -18,6 +18,7 @@ from hybridrank.errors import HybridrankError, HybridrankWarning, InputError
 __all__ = ["main"]
 
 _FAILED, _INTERRUPTED = 2, 128 + signal.SIGINT
+_QUERIES = '{"query_id", "question"} a line'
 # A text may hold what would move the cursor or recolour the terminal.
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
@@ -62,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     index = commands.add_parser("index", help="index a .jsonl, .txt or .md file, or a folder of texts")
-    index.add_argument("corpus", type=Path, metavar="CORPUS")
-    index.add_argument("--output", type=Path, required=True, metavar="DIR", help="the index directory")
+    index.add_argument("corpus", type=_path, metavar="CORPUS")
+    index.add_argument("--output", type=_path, required=True, metavar="DIR", help="the index directory")
     index.add_argument(
         "--max-chars", type=_positive, default=1000, metavar="N", help="longest passage (default 1000)"
     )
@@ -71,8 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     index.set_defaults(command=_index)
 
     search = commands.add_parser("search", help="search an index")
-    search.add_argument("index", type=Path, metavar="DIR")
-    search.add_argument("question", metavar="QUESTION")
+    search.add_argument("index", type=_path, metavar="DIR")
+    search.add_argument("question", metavar="QUESTION", help="plain text; after -- it may start with a dash")
     search.add_argument("-k", type=_positive, default=10, metavar="N", help="passages (default 10)")
     search.add_argument("--json", action="store_true", help="one JSON object")
     search.add_argument("--explain", action="store_true", help="say why each passage is there")
@@ -90,34 +91,42 @@ def _add_finance(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     build = commands.add_parser("build", help="index a corpus of reports")
-    build.add_argument("--corpus", type=Path, required=True, metavar="DIR", help="holds reports.jsonl")
-    build.add_argument("--index-dir", type=Path, required=True, metavar="DIR")
+    build.add_argument("--corpus", type=_path, required=True, metavar="DIR", help="holds reports.jsonl")
+    build.add_argument("--index-dir", type=_path, required=True, metavar="DIR")
     build.set_defaults(command=_finance_build)
 
     run = commands.add_parser("run", help="answer questions with spans")
-    run.add_argument("--index-dir", type=Path, required=True, metavar="DIR")
-    run.add_argument("--queries", type=Path, required=True, metavar="FILE.jsonl")
-    run.add_argument("--output", type=Path, required=True, metavar="FILE.jsonl")
+    run.add_argument("--index-dir", type=_path, required=True, metavar="DIR")
+    run.add_argument("--queries", type=_path, required=True, metavar="FILE.jsonl", help=_QUERIES)
+    run.add_argument(
+        "--output", type=_path, required=True, metavar="FILE.jsonl", help='{"query_id", "spans"} a line'
+    )
     run.set_defaults(command=_finance_run)
 
     evaluate = commands.add_parser("evaluate", help="score an index on questions with labels")
-    evaluate.add_argument("--index-dir", type=Path, required=True, metavar="DIR")
-    evaluate.add_argument("--queries", type=Path, required=True, metavar="FILE.jsonl")
-    evaluate.add_argument("--labels", type=Path, required=True, metavar="FILE.jsonl")
+    evaluate.add_argument("--index-dir", type=_path, required=True, metavar="DIR")
+    evaluate.add_argument("--queries", type=_path, required=True, metavar="FILE.jsonl", help=_QUERIES)
+    evaluate.add_argument(
+        "--labels",
+        type=_path,
+        required=True,
+        metavar="FILE.jsonl",
+        help='{"query_id", "units"} a line, one for each question; see the README',
+    )
     evaluate.add_argument("--json", action="store_true", help="with each question's score, as JSON")
     evaluate.set_defaults(command=_finance_evaluate)
 
     train = commands.add_parser("train", help="learn the order of spans from labelled questions")
-    train.add_argument("--data", type=Path, required=True, metavar="DIR", help="corpora, questions, labels")
-    train.add_argument("--output", type=Path, required=True, metavar="MODEL", help="the model's directory")
+    train.add_argument("--data", type=_path, required=True, metavar="DIR", help="corpora, questions, labels")
+    train.add_argument("--output", type=_path, required=True, metavar="MODEL", help="the model's directory")
     train.add_argument(
-        "--report", type=Path, metavar="FILE.json", help="cross-validation, ablation, learning curve"
+        "--report", type=_path, metavar="FILE.json", help="cross-validation, ablation, learning curve"
     )
-    train.add_argument("--plot", type=Path, metavar="FILE.png", help="the features' importances")
+    train.add_argument("--plot", type=_path, metavar="FILE.png", help="the features' importances")
     train.set_defaults(command=_finance_train)
 
     assemble = commands.add_parser("assemble", help="write the scripts and all that they need")
-    assemble.add_argument("--output", type=Path, required=True, metavar="DIR")
+    assemble.add_argument("--output", type=_path, required=True, metavar="DIR")
     assemble.set_defaults(command=_finance_assemble)
 
 
@@ -208,7 +217,9 @@ def _finance_run(options: argparse.Namespace) -> int:
     parts += [f"stopped early by {signal.Signals(done.stopped).name}"] if done.stopped else []
     _tell(", ".join(parts))
     # SIGTERM is how a time limit strikes, and what is done by then counts; Ctrl-C ends what comes after too.
-    return _INTERRUPTED if done.stopped == signal.SIGINT else 0
+    if done.stopped:
+        return _INTERRUPTED if done.stopped == signal.SIGINT else 0
+    return _FAILED if done.problems and not done.rows else 0
 
 
 def _finance_evaluate(options: argparse.Namespace) -> int:
@@ -296,6 +307,12 @@ def _progress(what: str, unit: str) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"{what} {unit}", total=None)
         yield lambda done: bar.update(task, completed=done)
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty")
+    return Path(text)
 
 
 def _positive(text: str) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hybridrank.errors import InputError
+from hybridrank.errors import HybridrankWarning, InputError
 from hybridrank.tasks.finance import FinanceIndex
 from hybridrank.tasks.finance.evaluate import evaluate
 from hybridrank.tasks.finance.run import run
@@ -41,16 +41,17 @@ def test_labels_of_pages_are_measured_by_page(sample_index: FinanceIndex, tmp_pa
     (span, *_) = sample_index.spans(QUESTION["question"])
     page = {"document_id": span.document_id, "start": span.start, "end": span.end}
     elsewhere = page | {"start": 10**6, "end": 10**6 + 9}
-    found = evaluate(
-        sample_index,
-        write(tmp_path / "q.jsonl", QUESTION, QUESTION | {"query_id": "other"}),
-        write(
-            tmp_path / "labels.jsonl",
-            {"query_id": "q", "pages": [page]},
-            {"query_id": "other", "pages": [elsewhere]},
-            {"query_id": "not asked", "units": [[page]]},
-        ),
-    )
+    with pytest.warns(HybridrankWarning, match="1 labels name a report or offsets .* 'other'"):
+        found = evaluate(
+            sample_index,
+            write(tmp_path / "q.jsonl", QUESTION, QUESTION | {"query_id": "other"}),
+            write(
+                tmp_path / "labels.jsonl",
+                {"query_id": "q", "pages": [page]},
+                {"query_id": "other", "pages": [elsewhere]},
+                {"query_id": "not asked", "units": [[page]]},
+            ),
+        )
     assert (found.measure, found.quality, found.document_hit) == ("PageHit@5", 0.5, 1.0)
     assert found.to_json() == {
         "PageHit@5": 0.5,
@@ -100,3 +101,16 @@ def test_a_measure_of_something_else_is_refused(
     labels = write(tmp_path / "labels.jsonl", {"query_id": "q", "units": [[place]]})
     with pytest.raises(InputError, match=message):
         evaluate(sample_index, write(tmp_path / "q.jsonl", *questions), labels)
+
+
+def test_units_and_pages_are_not_averaged(sample_index: FinanceIndex, tmp_path: Path) -> None:
+    (span, *_) = sample_index.spans(QUESTION["question"])
+    place = {"document_id": span.document_id, "start": span.start, "end": span.end}
+    queries = write(tmp_path / "q.jsonl", QUESTION, QUESTION | {"query_id": "other"})
+    labels = write(
+        tmp_path / "labels.jsonl",
+        {"query_id": "q", "pages": [place]},
+        {"query_id": "other", "units": [[place]]},
+    )
+    with pytest.raises(InputError, match="measured differently"):
+        evaluate(sample_index, queries, labels)

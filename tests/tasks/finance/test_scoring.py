@@ -272,3 +272,28 @@ def test_a_label_that_says_nothing_clear_is_refused_by_line(tmp_path: Path, labe
     path = write_labels(tmp_path / "labels.jsonl", {"query_id": "q", "units": [[span("a", 0, 9)]]}, label)
     with pytest.raises(InputError, match=rf"labels\.jsonl, line 2: .*{message}"):
         scoring.read_labels(path)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        ({"units": [[{"document_id": "a", "start": 10, "end": 5}]]}, "empty or starts before 0"),
+        ({"units": [[{"document_id": "a", "start": 5, "end": 5}]]}, "empty or starts before 0"),
+        ({"pages": [{"document_id": "a", "start": -1, "end": 5}]}, "empty or starts before 0"),
+        (
+            {
+                "units": [[{"document_id": "a", "start": 0, "end": 5}]],
+                "pages": [{"document_id": "a", "start": 0, "end": 5}],
+            },
+            "has units and pages",
+        ),
+        ({"evidence": []}, "no evidence among its 'query_id', 'evidence'"),
+    ],
+)
+def test_a_label_that_could_not_be_scored_is_refused(
+    evidence: dict[str, object], words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(json.dumps({"query_id": "q"} | evidence), encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        read_labels(path)

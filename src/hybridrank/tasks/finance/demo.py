@@ -30,7 +30,8 @@ def demo(n_questions: int = 3) -> str:
         questions = [one for one in read_questions(data / "questions.jsonl") if isinstance(one, Question)]
         parts = [
             f"{built.reports} made-up reports, {built.characters:,} characters; {len(questions)} questions.\n"
-            "A question names no report; the answer is at most five spans of at most 512 characters."
+            "A question names no report; the answer is at most five spans of at most 512 characters.\n"
+            "* marks a span that covers a labelled fact, which is quoted; of others the first line is shown."
         ]
         parts += [
             _shown(question, index.evidence(question.text), labels[question.query_id])

@@ -109,8 +109,8 @@ def read_labels(path: str | PathLike[str]) -> dict[str, Label]:
     """Read evidence labels, by query id: ``{"query_id", "units": [[place, ...], ...]}`` or
     ``{"query_id", "pages": [place, ...]}`` a line, a place being ``{"document_id", "start", "end"}``.
 
-    Raises :class:`~hybridrank.errors.InputError`, with file and line, for a row that is not so, and for a
-    query that has a label already.
+    A unit lists the places of which any one holds it. Raises :class:`~hybridrank.errors.InputError`, with
+    file and line, for a row that is not so, and for a query that has a label already.
     """
     file = Path(path)
     labels: dict[str, Label] = {}
@@ -126,10 +126,17 @@ def read_labels(path: str | PathLike[str]) -> dict[str, Label]:
             ) from error
         if not label.documents or not all(label.units):
             raise InputError(
-                f"the label {label.query_id!r} has no evidence",
+                f"the label {label.query_id!r} has no evidence among its {', '.join(map(repr, row))}",
                 file=file,
                 line=number,
-                remedy="Remove the question and its label.",
+                remedy="Give 'units' or 'pages', or remove the question and its label.",
+            )
+        if label.units and label.pages:
+            raise InputError(
+                f"the label {label.query_id!r} has units and pages",
+                file=file,
+                line=number,
+                remedy="Give one of them.",
             )
         if label.query_id in labels:
             raise InputError(
@@ -151,10 +158,14 @@ def _label(row: Mapping[str, Any]) -> Label:
 
 
 def _places(rows: Iterable[Mapping[str, Any]]) -> tuple[Place, ...]:
-    return tuple(
+    places = [
         Place(_of_type(str, row["document_id"]), _of_type(int, row["start"]), _of_type(int, row["end"]))
         for row in rows
-    )
+    ]
+    for place in places:
+        if not 0 <= place.start < place.end:
+            raise TypeError(f"the place [{place.start}, {place.end}) is empty or starts before 0")
+    return tuple(places)
 
 
 def _of_type(kind: type[_Value], value: _Value) -> _Value:

@@ -252,3 +252,42 @@ def test_something_must_be_fused() -> None:
     with pytest.raises(InputError, match="no rankings to fuse"):
         ReciprocalRankFusion()({})
     assert ReciprocalRankFusion()({"x": ranking("x")}).hits == ()
+
+
+@given(st.permutations(["x", "y", "z"]))
+def test_cost_and_passage_do_not_depend_on_the_order_of_rankings(order: list[str]) -> None:
+    seconds = {"x": 0.1, "y": 1e16, "z": -1e16}
+    rankings = {
+        name: Ranking(
+            query=name,
+            hits=(
+                Hit(
+                    passage_id="a",
+                    position=0,
+                    rank=1,
+                    score=1.0,
+                    passage=Passage(id="a", text=f"from {name}"),
+                ),
+            ),
+            usage=Usage(seconds=seconds[name]),
+        )
+        for name in order
+    }
+    for fusion in (ReciprocalRankFusion(), ConvexCombination()):
+        found = fusion(rankings)
+        assert found[0].passage == Passage(id="a", text="from x")
+        assert (found.query, found.usage.seconds) == ("x", 0.1)
+
+
+@pytest.mark.parametrize("low", [math.nan, -math.inf])
+def test_the_lowest_possible_score_is_finite(low: float) -> None:
+    with pytest.raises(InputError, match=r"the lowest possible score of list 1 \(counted from 0\)"):
+        convex_combination([{"a": 1.0}, {"a": 1.0}], lowest=[None, low])
+
+
+def test_numbers_beyond_a_float_are_refused() -> None:
+    with pytest.raises(InputError, match="the scores from -1e\\+308 to 1e\\+308 are too far apart"):
+        convex_combination([{"a": 1e308, "b": -1e308}])
+    for fuse in (convex_combination, reciprocal_rank_fusion):
+        with pytest.raises(InputError, match="the sum of the weights"):
+            fuse([{"a": 1.0}, {"a": 1.0}], weights=[1e308, 1e308])  # type: ignore[operator]

@@ -318,3 +318,13 @@ def test_nothing_about_the_machine_is_stored(tmp_path: Path) -> None:
     build(TEXTS).save(tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["settings"] == {"tokenizer": Tokenizer().settings()}
+
+
+def test_what_is_no_passage_or_no_query_is_refused() -> None:
+    with pytest.raises(InputError, match=r"passage 1 is a str, not a Passage.*rank\(query, texts\)"):
+        LexicalIndex.build([Passage(id="a", text="net"), "net sales"])  # type: ignore[list-item]
+    index = build(["net"])
+    with pytest.raises(InputError, match="the query is of type NoneType"):
+        index.search(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the query is of type int"):
+        index.explain(3, "p0")  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from hybridrank.manifest import (
     data_files,
     file_name,
     fingerprint,
+    foreign_files,
     read_manifest,
 )
 
@@ -104,3 +105,24 @@ def test_the_first_and_last_blocks_are_sampled(tmp_path: Path, size: int) -> Non
     assert {0, n_blocks - 1} <= entry.samples.keys() or size == 0
     check_file(path, entry, full=False)
     check_file(path, entry, full=True)
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_json_does_not_know_is_a_change(tmp_path: Path, number: str) -> None:
+    (tmp_path / "manifest.json").write_text(MANIFEST.to_text().replace("1.5", number))
+    with pytest.raises(IndexCorrupt, match="was changed after it was written"):
+        read_manifest(tmp_path)
+
+
+def test_a_manifest_that_is_a_directory_is_foreign(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").mkdir()
+    with pytest.raises(IndexForeign, match=r"manifest.json cannot be read \(.*choose another directory"):
+        read_manifest(tmp_path)
+
+
+def test_names_like_ours_are_ours_beside_a_lock_only(tmp_path: Path) -> None:
+    for name in ("manifest.json.new", "a.g000001.npy", ".hidden", "lost+found"):
+        (tmp_path / name).touch()
+    assert foreign_files(tmp_path) == ["a.g000001.npy"]
+    (tmp_path / "build.lock").touch()
+    assert foreign_files(tmp_path) == []

@@ -1,5 +1,6 @@
 import dataclasses
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -46,9 +47,8 @@ class Fixed:
 class Backwards:
     """A reranker that turns the order round, at the price of one request."""
 
-    name = "backwards"
-
-    def __init__(self) -> None:
+    def __init__(self, name: str = "backwards") -> None:
+        self.name = name
         self.seen: list[int] = []
 
     def rerank(self, ranking: Ranking) -> Ranking:
@@ -79,11 +79,11 @@ def test_several_retrievers_are_fused() -> None:
 
 
 def test_rerankers_see_all_candidates_in_turn() -> None:
-    first, second = Backwards(), Backwards()
-    pipeline = Pipeline(retrievers=[Fixed("x", "a", "b", "c")], rerankers=[first, second, first])
+    first, second, third = Backwards("one"), Backwards("two"), Backwards("three")
+    pipeline = Pipeline(retrievers=[Fixed("x", "a", "b", "c")], rerankers=[first, second, third])
     ranking = pipeline.search("q", k=2)
     assert ids(ranking) == ["c", "b"]
-    assert (first.seen, second.seen) == ([3, 3], [3])
+    assert (first.seen, second.seen, third.seen) == ([3], [3], [3])
     assert ranking.usage == Usage(requests=3)
 
 
@@ -109,6 +109,21 @@ def test_retrievers_need_names_of_their_own(retrievers: list[Fixed]) -> None:
         Pipeline(retrievers=retrievers)
 
 
+@pytest.mark.parametrize("names", [("x",), ("y", "y")])
+def test_rerankers_need_names_of_their_own(names: tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match="Give each reranker a name that nothing else"):
+        Pipeline(retrievers=[Fixed("x")], rerankers=[Backwards(name) for name in names])
+
+
+def test_a_reranker_may_go_without_a_name() -> None:
+    nameless: Any = Backwards()
+    del nameless.name
+    assert ids(Pipeline(retrievers=[Fixed("x", "a", "b")], rerankers=[nameless] * 2).search("q")) == [
+        "a",
+        "b",
+    ]
+
+
 def test_depths_are_at_least_one() -> None:
     with pytest.raises(InputError, match="k is 0"):
         Pipeline(retrievers=[Fixed("x")], depth=0)
@@ -127,3 +142,16 @@ def test_texts_of_ones_own_are_ranked() -> None:
         rank("net", texts, k=0)
     with pytest.warns(HybridrankWarning, match="'0'"):
         assert ids(rank("net", ["", "net"])) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("query", "texts", "message"),
+    [
+        ("net", "net sales", "the texts are a single string. Give a list of strings"),
+        ("net", ["net", None], r"text 1 \(counted from 0\) is of type NoneType, not str"),
+        (b"net", ["net"], "the query is of type bytes, not str"),
+    ],
+)
+def test_what_is_no_text_is_refused(query: Any, texts: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        rank(query, texts)

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hybridrank.errors import InputError
 from hybridrank.lexical import LexicalIndex
 from hybridrank.pipeline import Pipeline
-from hybridrank.protocols import Embedder, Reranker, Retriever, check_depth
+from hybridrank.protocols import Embedder, Reranker, Retriever, check_depth, check_query
 from hybridrank.records import Ranking
 
 
@@ -44,3 +44,16 @@ def test_a_depth_is_at_least_one() -> None:
     for k in (0, -1):
         with pytest.raises(InputError, match=f"k is {k}. Ask for at least 1 hit"):
             check_depth(k)
+
+
+@pytest.mark.parametrize("k", [2.5, float("nan"), None, "3"])
+def test_a_depth_is_a_whole_number(k: Any) -> None:
+    with pytest.raises(InputError, match=r"k is .*Give a whole number of hits"):
+        check_depth(k)
+    assert type(check_depth(np.int64(3))) is int
+
+
+def test_a_query_is_a_string() -> None:
+    assert check_query("") == ""
+    with pytest.raises(InputError, match=r"the query is of type bytes, not str. Give a string"):
+        check_query(b"net")  # type: ignore[arg-type]

@@ -104,3 +104,9 @@ def test_an_explanation_shows_the_beginning_of_a_long_passage_alone() -> None:
         "   x: rank 1, score 2",
         "   …",
     ]
+
+
+@pytest.mark.parametrize(("id", "text"), [(7, "net"), ("7", None), (None, b"net")])
+def test_a_passage_is_made_of_strings(id: Any, text: Any) -> None:
+    with pytest.raises(InputError, match=f"passage {id!r} has an id of type {type(id).__name__}"):
+        Passage(id=id, text=text)

@@ -504,3 +504,43 @@ def test_a_read_only_directory_can_be_opened_and_is_left_alone(tmp_path: Path) -
     finally:
         os.chmod(tmp_path, 0o755)
     assert {path: path.stat().st_mtime_ns for path in [tmp_path, *tmp_path.iterdir()]} == before
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a.txt"], "it holds a.txt, and no index. Choose a new or an empty directory"),
+        (["c.txt", "b.txt", "a.txt", ".git"], "it holds a.txt, b.txt and more, and no index"),
+        (["notes.g000001.txt"], "it holds notes.g000001.txt, and no index"),
+        (["build.lock", "a.txt", "notes.g000001.txt"], "it holds a.txt, and no index"),
+    ],
+)
+def test_files_that_are_not_ours_are_left_alone(tmp_path: Path, names: list[str], message: str) -> None:
+    for name in names:
+        (tmp_path / name).write_text("mine")
+    with pytest.raises(IndexForeign, match=message):
+        build(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(names, "mine")
+
+
+def test_hidden_files_and_leftovers_do_not_keep_a_build_away(tmp_path: Path) -> None:
+    (tmp_path / "lost+found").mkdir()
+    for name in (".DS_Store", "build.lock", "manifest.json.new", "numbers.g000007.npy"):
+        (tmp_path / name).touch()
+    build(tmp_path)
+    assert value_in(tmp_path) == 1
+    assert not (tmp_path / "numbers.g000007.npy").exists()
+    assert IndexReader.open(tmp_path, kind="test").generation == 8
+
+
+def test_a_manifest_with_nan_is_written_over_and_one_that_is_a_directory_is_not(tmp_path: Path) -> None:
+    build(tmp_path / "index")
+    manifest = tmp_path / "index" / "manifest.json"
+    (tmp_path / "index" / "README").touch()  # what is put beside an index does not make it less ours
+    manifest.write_text(manifest.read_text().replace('"value": 1', '"value": NaN'))
+    build(tmp_path / "index", 2)
+    assert value_in(tmp_path / "index") == 2
+    (tmp_path / "other" / "manifest.json").mkdir(parents=True)
+    with pytest.raises(IndexForeign, match=r"manifest.json cannot be read"):
+        build(tmp_path / "other")
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["manifest.json"]

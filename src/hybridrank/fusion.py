@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from operator import add
@@ -43,7 +43,7 @@ def reciprocal_rank_fusion(
     smaller ``position(id)``, by default the smaller id.
 
     Returns ``(id, score)``, best first. Raises :class:`~hybridrank.errors.InputError` for ``k < 0`` and for
-    weights that are not one finite number of 0 or more for each list.
+    weights that are not one finite number of 0 or more for each list, with a finite sum.
 
     Cormack, Clarke and Büttcher, *Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
     Methods*, SIGIR 2009.
@@ -80,8 +80,9 @@ def convex_combination(
     ``position(id)``, by default the smaller id.
 
     Returns ``(id, score)``, best first. Raises :class:`~hybridrank.errors.InputError` for a score that is not
-    finite or lies below the lowest possible, and for weights that are not one finite number of 0 or more for
-    each list.
+    finite or lies below the lowest possible, for a lowest possible score that is not finite, for scores too
+    far apart for a ``float``, and for weights that are not one finite number of 0 or more for each list, with
+    a finite sum.
 
     Bruch, Gai and Ingber, *An Analysis of Fusion Functions for Hybrid Retrieval*, TOIS 42(1), 2023.
 
@@ -92,6 +93,12 @@ def convex_combination(
         raise InputError(
             f"{len(lowest)} lowest scores for {len(lists)} lists", remedy="Give one for each list."
         )
+    for number, low in enumerate(lowest or ()):
+        if low is not None and not math.isfinite(low):
+            raise InputError(
+                f"the lowest possible score of list {number} (counted from 0) is {low}",
+                remedy="Give a finite number, or None.",
+            )
     given_weights = _check_weights(weights, len(lists))
     shares: dict[Id, list[float]] = {}
     for number, (scores, weight) in enumerate(zip(lists, given_weights, strict=True)):
@@ -106,7 +113,7 @@ class Fusion(Protocol):
     """Makes one ranking out of the rankings of one query, which come by retriever name, in any order."""
 
     def __call__(self, rankings: Mapping[str, Ranking]) -> Ranking:
-        """The fused ranking: every passage that is in one of them, each once."""
+        """The fused ranking: every passage of a list whose weight is above 0, each once."""
         ...
 
 
@@ -118,7 +125,7 @@ class ReciprocalRankFusion:
     weights: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __call__(self, rankings: Mapping[str, Ranking]) -> Ranking:
-        """The fused ranking: every passage that is in one of them, each once."""
+        """The fused ranking: every passage of a list whose weight is above 0, each once."""
 
         def fuse(position: Callable[[str], Any]) -> list[tuple[str, float]]:
             return reciprocal_rank_fusion(
@@ -142,7 +149,7 @@ class ConvexCombination:
     lowest: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __call__(self, rankings: Mapping[str, Ranking]) -> Ranking:
-        """The fused ranking: every passage that is in one of them, each once."""
+        """The fused ranking: every passage of a list whose weight is above 0, each once."""
 
         def fuse(position: Callable[[str], Any]) -> list[tuple[str, float]]:
             return convex_combination(
@@ -162,8 +169,9 @@ def _fused(
     """A ranking of what ``fuse`` returns, given the key that settles ties; a hit keeps all its reasons."""
     if not rankings:
         raise InputError("there are no rankings to fuse", remedy="Give at least one.")
+    in_order = [ranking for _, ranking in sorted(rankings.items())]  # whatever the order they came in
     found: dict[str, list[Hit]] = {}
-    for hit in chain.from_iterable(rankings.values()):
+    for hit in chain.from_iterable(in_order):
         found.setdefault(hit.passage_id, []).append(hit)
     places = {id: min(hit.position for hit in same) for id, same in found.items()}
     fused = fuse(lambda id: (places[id], id))
@@ -171,12 +179,13 @@ def _fused(
         _merge(found[id], position=places[id], rank=rank, score=score)
         for rank, (id, score) in enumerate(fused, start=1)
     )
-    degraded = sorted({ranking.degraded for ranking in rankings.values() if ranking.degraded is not None})
+    degraded = sorted({ranking.degraded for ranking in in_order if ranking.degraded is not None})
+    usage = reduce(add, (ranking.usage for ranking in in_order), Usage())
     return Ranking(
-        query=next(iter(rankings.values())).query,
+        query=in_order[0].query,
         hits=hits,
         degraded="; ".join(degraded) or None,
-        usage=reduce(add, (ranking.usage for ranking in rankings.values()), Usage()),
+        usage=replace(usage, seconds=math.fsum(ranking.usage.seconds for ranking in in_order)),
     )
 
 
@@ -205,6 +214,12 @@ def _check_weights(weights: Sequence[float] | None, n_lists: int) -> Sequence[fl
             f"{list(weights)} are not weights for {n_lists} lists",
             remedy="Give one finite number of 0 or more for each list.",
         )
+    try:
+        math.fsum(weights)
+    except OverflowError:
+        raise InputError(
+            f"the sum of the weights {list(weights)} is beyond a float", remedy="Give smaller weights."
+        ) from None
     return weights
 
 
@@ -219,5 +234,11 @@ def _to_unit(scores: Mapping[Id, float], lowest: float | None) -> dict[Id, float
                 remedy="Correct `lowest`.",
             )
         low = lowest
-    span = max(scores.values(), default=0.0) - low
+    high = max(scores.values(), default=0.0)
+    span = high - low
+    if not math.isfinite(span):
+        raise InputError(
+            f"the scores from {low} to {high} are too far apart",
+            remedy="Scale them down, or correct `lowest`.",
+        )
     return {id: (score - low) / span if span > 0 else 1.0 for id, score in scores.items()}

@@ -118,8 +118,8 @@ class LearnedReranker:
     def rerank(self, ranking: Ranking) -> Ranking:
         """The same hits, by learned score descending and then by place in the corpus.
 
-        The hits beyond ``depth`` get scores below all others. Raises :class:`~hybridrank.errors.InputError`
-        for a hit among the best ``depth`` that is not in the index.
+        The hits beyond ``depth`` get scores below all others, and reasons that name no features. Raises
+        :class:`~hybridrank.errors.InputError` for a hit among the best ``depth`` that is not in the index.
         """
         seen, rest = ranking.hits[: self.depth], ranking.hits[self.depth :]
         if not seen:
@@ -128,12 +128,12 @@ class LearnedReranker:
         scores = self.model.predict(rows)
         order = np.lexsort((np.array([hit.position for hit in seen]), -scores)).tolist()
         hits = [
-            self._ranked(seen[at], rank, float(scores[at]), rows[at])
+            self._ranked(seen[at], rank, float(scores[at]), _Pulls(self.model, rows[at]))
             for rank, at in enumerate(order, start=1)
         ]
         lowest = float(scores.min())
         hits.extend(
-            replace(hit, rank=len(seen) + place, score=lowest - place)
+            self._ranked(hit, len(seen) + place, lowest - place, {})
             for place, hit in enumerate(rest, start=1)
         )
         return replace(ranking, hits=tuple(hits))
@@ -175,8 +175,8 @@ class LearnedReranker:
         model = RankingModel.read(reader, names=names)
         return cls(index, model, depth=settings["depth"], sources=settings["sources"])
 
-    def _ranked(self, hit: Hit, rank: int, score: float, row: NDArray[np.float32]) -> Hit:
-        reason = Reason(source=self.name, rank=rank, score=score, terms=_Pulls(self.model, row))
+    def _ranked(self, hit: Hit, rank: int, score: float, pulls: Mapping[str, float]) -> Hit:
+        reason = Reason(source=self.name, rank=rank, score=score, terms=pulls)
         others = tuple(other for other in hit.reasons if other.source != self.name)
         return replace(hit, rank=rank, score=score, reasons=(*others, reason))
 

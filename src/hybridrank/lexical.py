@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hybridrank.errors import HybridrankWarning, IndexTooNew, InputError
 from hybridrank.passage_store import StoredPassages, store_passages
 from hybridrank.postings import Postings
-from hybridrank.protocols import check_depth
+from hybridrank.protocols import check_depth, check_query
 from hybridrank.records import Hit, Passage, Ranking, Reason
 from hybridrank.storage import IndexReader, IndexWriter
 from hybridrank.text.lexicon import Lexicon
@@ -60,9 +60,10 @@ class LexicalIndex:
         ``tokenizer`` is ``Tokenizer()`` by default; ``k1`` and ``b`` are BM25's, see
         :mod:`hybridrank.postings`. Passages in which no term is found can never be hits; one
         :class:`~hybridrank.errors.HybridrankWarning` names them. Raises
-        :class:`~hybridrank.errors.InputError` when two passages have the same id.
+        :class:`~hybridrank.errors.InputError` for what is no passage, and when two passages have the same id.
         """
         corpus = list(passages)
+        _check_passages(corpus)
         _check_ids(corpus)
         vocabulary = Vocabulary(tokenizer or Tokenizer())
         ids, indptr = vocabulary.encode(passage.text for passage in corpus)
@@ -100,9 +101,10 @@ class LexicalIndex:
         """The best ``k`` passages, by score descending and then by place in the corpus.
 
         Fewer come back when fewer share a term with the query: none for a query that is empty or says nothing
-        that the corpus knows. Raises :class:`~hybridrank.errors.InputError` for ``k < 1``.
+        that the corpus knows. Raises :class:`~hybridrank.errors.InputError` for ``k < 1`` and for a query
+        that is no string.
         """
-        terms = self.vocabulary.lookup(query)
+        terms = self.vocabulary.lookup(check_query(query))
         positions, scores = self.postings.top(terms, check_depth(k))
         reasons = self._reasons(terms, positions, scores)
         return Ranking(query=query, hits=tuple(map(self._hit, positions.tolist(), reasons)))
@@ -117,7 +119,7 @@ class LexicalIndex:
         Raises :class:`~hybridrank.errors.InputError` for an id that is not in the index.
         """
         position = self.position_of(passage_id)
-        terms = self.vocabulary.lookup(query)
+        terms = self.vocabulary.lookup(check_query(query))
         docs, scores = self.postings.matches(terms)
         at = np.flatnonzero(docs == position)
         if len(at) == 0:
@@ -174,6 +176,15 @@ def _ids(passages: Sequence[Passage]) -> Iterable[str]:
 def _largest_first(names: list[str], shares: list[float]) -> dict[str, float]:
     matched = [(name, share) for name, share in zip(names, shares, strict=True) if share > 0]
     return dict(sorted(matched, key=lambda pair: (-pair[1], pair[0])))
+
+
+def _check_passages(corpus: Sequence[Passage]) -> None:
+    for place, passage in enumerate(corpus):
+        if not isinstance(passage, Passage):
+            raise InputError(
+                f"passage {place} is a {type(passage).__name__}, not a Passage",
+                remedy="For texts of your own use rank(query, texts), or split_document.",
+            )
 
 
 def _check_ids(corpus: Sequence[Passage]) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "data_files",
     "file_name",
     "fingerprint",
+    "foreign_files",
     "read_manifest",
 ]
 
@@ -117,6 +118,19 @@ def data_files(directory: Path) -> dict[str, int]:
     return found
 
 
+def foreign_files(directory: Path) -> list[str]:
+    """What a directory without a manifest holds that no build of ours left there, by name.
+
+    Hidden files are passed over, and what file systems put into every volume. A name like that of a data
+    file is ours beside a ``build.lock`` only, for every build starts with that.
+    """
+    names = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
+    ours = {LOCK, f"{MANIFEST}.new", "lost+found"}
+    if LOCK in names:
+        ours.update(data_files(directory))
+    return sorted(names - ours)
+
+
 def fingerprint(path: Path) -> FileEntry:
     """Read a file from the disk and describe it."""
     size = path.stat().st_size
@@ -161,6 +175,12 @@ def read_manifest(directory: Path) -> Manifest:
         raw = (directory / MANIFEST).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise _no_manifest(directory) from None
+    except OSError as error:
+        raise IndexForeign(
+            directory,
+            f"{MANIFEST} cannot be read ({error.strerror})",
+            "Make it a readable file, or choose another directory.",
+        ) from error
     try:
         content = json.loads(raw)
     except (ValueError, RecursionError):
@@ -180,7 +200,11 @@ def read_manifest(directory: Path) -> Manifest:
             "Upgrade hybridrank, or delete the directory and build the index again.",
         )
     checksum = content.pop("checksum", None)
-    if checksum != _checksum(content):
+    try:
+        intact = checksum == _checksum(content)
+    except ValueError:  # NaN or infinity, which are never written
+        intact = False
+    if not intact:
         raise IndexCorrupt(directory, f"{MANIFEST} was changed after it was written", REBUILD)
     return _from_content(content)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hybridrank.errors import InputError
 from hybridrank.fusion import Fusion, ReciprocalRankFusion
 from hybridrank.lexical import LexicalIndex
-from hybridrank.protocols import Reranker, Retriever, check_depth
+from hybridrank.protocols import Reranker, Retriever, check_depth, check_query
 from hybridrank.records import Passage, Ranking
 
 __all__ = ["Pipeline", "rank"]
@@ -21,7 +21,7 @@ class Pipeline:
 
     Each retriever gives ``depth`` candidates (or ``k``, if that is more), and the rerankers see all of them.
     With one retriever there is nothing to fuse, and its scores stay. All retrievers must index the same
-    passages, and each needs a name of its own.
+    passages, and each retriever and reranker needs a name of its own.
 
     >>> passages = [Passage(id="a", text="Net sales rose."), Passage(id="b", text="Costs fell.")]
     >>> index = LexicalIndex.build(passages)
@@ -43,6 +43,12 @@ class Pipeline:
         if not names or len(set(names)) < len(names):
             raise InputError(
                 f"a pipeline of the retrievers {names}", remedy="Give at least one, and each its own name."
+            )
+        names += [reranker.name for reranker in self.rerankers if hasattr(reranker, "name")]
+        if len(set(names)) < len(names):
+            raise InputError(
+                f"a pipeline of retrievers and rerankers with the names {names}",
+                remedy="Give each reranker a name that nothing else in the pipeline has.",
             )
         check_depth(self.depth)
 
@@ -68,11 +74,23 @@ def rank(query: str, texts: Iterable[str], k: int = 10) -> Ranking:
     string.
 
     Texts that share no word with the query are left out. Raises :class:`~hybridrank.errors.InputError` for
-    ``k < 1``.
+    ``k < 1``, for a query or a text that is no string, and for a single string in place of texts.
 
     >>> notes = ["Milk and eggs.", "Plan C: sell the boat.", "The boat needs paint."]
     >>> [notes[hit.position] for hit in rank("Which plan is about boats?", notes)]
     ['Plan C: sell the boat.', 'The boat needs paint.']
     """
-    passages = (Passage(id=str(place), text=text) for place, text in enumerate(texts))
+    check_query(query)
+    if isinstance(texts, str):
+        raise InputError("the texts are a single string", remedy="Give a list of strings.")
+    passages = [_passage(place, text) for place, text in enumerate(texts)]
     return LexicalIndex.build(passages).search(query, k)
+
+
+def _passage(place: int, text: str) -> Passage:
+    if not isinstance(text, str):
+        raise InputError(
+            f"text {place} (counted from 0) is of type {type(text).__name__}, not str",
+            remedy="Give strings only.",
+        )
+    return Passage(id=str(place), text=text)

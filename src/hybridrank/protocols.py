@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from hybridrank.errors import InputError
 from hybridrank.records import Ranking
 
-__all__ = ["Embedder", "Reranker", "Retriever", "check_depth"]
+__all__ = ["Embedder", "Reranker", "Retriever", "check_depth", "check_query"]
 
 
 @runtime_checkable
@@ -77,8 +78,22 @@ class Reranker(Protocol):
 def check_depth(k: int) -> int:
     """``k`` itself, when it can be a number of hits to return.
 
-    Raises :class:`~hybridrank.errors.InputError` unless ``k >= 1``.
+    Raises :class:`~hybridrank.errors.InputError` unless it is a whole number and ``k >= 1``.
     """
-    if k < 1:
+    try:
+        depth = operator.index(k)
+    except TypeError:
+        raise InputError(f"k is {k!r}", remedy="Give a whole number of hits, at least 1.") from None
+    if depth < 1:
         raise InputError(f"k is {k}", remedy="Ask for at least 1 hit.")
-    return k
+    return depth
+
+
+def check_query(query: str) -> str:
+    """``query`` itself, when it is a string.
+
+    Raises :class:`~hybridrank.errors.InputError` otherwise.
+    """
+    if not isinstance(query, str):
+        raise InputError(f"the query is of type {type(query).__name__}, not str", remedy="Give a string.")
+    return query

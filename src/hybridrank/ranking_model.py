@@ -6,6 +6,7 @@ Highly Efficient Gradient Boosting Decision Tree*, NeurIPS 2017.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -96,7 +97,8 @@ class RankingModel:
         """
         columns = _check_names(names)
         rows, grades, sizes = _as_rows(features), np.asarray(grades), np.asarray(group_sizes)
-        _check_training(rows, grades, sizes, len(columns), rounds)
+        _check_training(rows, grades, sizes, len(columns))
+        rounds, seed = _whole("rounds", rounds, 1), _whole("seed", seed, 0)
         given = _parameters(parameters or {}, directions or {}, columns, seed)
         booster = _boost(
             _withhold(rows, sizes, columns, missing or {}, seed), grades, sizes, columns, rounds, given
@@ -256,7 +258,6 @@ def _check_training(
     grades: NDArray[np.integer],
     sizes: NDArray[np.integer],
     n_features: int,
-    rounds: int,
 ) -> None:
     if (
         sizes.dtype.kind not in "iu"  # as it is for none at all
@@ -276,8 +277,16 @@ def _check_training(
             f"grades of type {grades.dtype} from {grades.min()} to {grades.max()}",
             remedy=f"Give whole numbers from 0 to {HIGHEST_GRADE}.",
         )
-    if rounds < 1:
-        raise InputError(f"training in {rounds} rounds", remedy="Give 1 or more.")
+
+
+def _whole(name: str, value: int, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{name} is {value!r}", remedy=f"Give a whole number of {least} or more.")
+    return number
 
 
 def _check_parameters(given: Mapping[str, Any], model: str) -> None:

@@ -17,7 +17,8 @@ class Passage:
 
     ``start`` is where it stands in its document, as a ``str`` position: for a passage cut from a document's
     text, ``text == document[start : start + len(text)]``. ``metadata`` is yours and must not be changed
-    afterwards.
+    afterwards. Raises :class:`~hybridrank.errors.InputError` when ``id`` or ``text`` is no string, or
+    ``start`` lies below 0.
 
     >>> Passage(id="r1:0", text="Net sales rose.", document_id="r1", start=120).end
     135
@@ -30,6 +31,12 @@ class Passage:
     metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.id, str) and isinstance(self.text, str)):
+            raise InputError(
+                f"passage {self.id!r} has an id of type {type(self.id).__name__} and a text of type "
+                f"{type(self.text).__name__}",
+                remedy="Give strings.",
+            )
         if self.start < 0:
             raise InputError(
                 f"passage {self.id!r} starts at {self.start}",

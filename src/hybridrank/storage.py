@@ -54,6 +54,7 @@ from hybridrank.manifest import (
     data_files,
     file_name,
     fingerprint,
+    foreign_files,
     read_manifest,
 )
 
@@ -66,6 +67,7 @@ __all__ = ["ArrayWriter", "IndexReader", "IndexWriter", "StringList"]
 
 FULL_CHECK_BYTES = 64_000_000
 SMALL_FILE_BYTES = 1_000_000
+_NAMED = 2  # files named in one message
 _MOST_ATTEMPTS = 5  # to open an index that others keep rebuilding
 
 
@@ -76,9 +78,10 @@ class IndexWriter:
     was there.
 
     Raises on entry :class:`~hybridrank.errors.IndexLocked` when another build runs there,
-    :class:`~hybridrank.errors.IndexForeign` when the directory has someone else's ``manifest.json`` or
-    another kind of index, :class:`~hybridrank.errors.IndexTooNew` when a newer hybridrank owns it, and
-    :class:`~hybridrank.errors.InputError` when it cannot be written. A damaged index is written over.
+    :class:`~hybridrank.errors.IndexForeign` when the directory has someone else's ``manifest.json``, another
+    kind of index, or no index and files that are not ours, :class:`~hybridrank.errors.IndexTooNew` when a
+    newer hybridrank owns it, and :class:`~hybridrank.errors.InputError` when it cannot be written; nothing is
+    written then. A damaged index is written over.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class IndexWriter:
 
     def __enter__(self) -> IndexWriter:
         try:
+            self._check_owner()
             self.directory.mkdir(parents=True, exist_ok=True)
             self._lock.enter_context(_acquire(self.directory))
         except OSError as error:
@@ -190,18 +194,33 @@ class IndexWriter:
         self._files[writer.path.name] = fingerprint(writer.path)
 
     def _last_generation(self) -> int:
-        """The highest generation that is or was in the directory; refuses what must not be written over."""
-        last = max(data_files(self.directory).values(), default=0)
+        """The highest generation that is or was in the directory."""
+        manifest = self._check_owner()  # again, for another build may have ended before the lock was ours
+        known = 0 if manifest is None else manifest.generation
+        return max([known, *data_files(self.directory).values()])
+
+    def _check_owner(self) -> Manifest | None:
+        """The manifest that stands, if one does; refuses what must not be written over."""
         manifest = self._standing()
         if manifest is None:
-            return last
-        if manifest.kind != self.kind:
+            self._check_files()
+        elif manifest.kind != self.kind:
             raise IndexForeign(
                 self.directory,
                 f"it holds an index of kind {manifest.kind!r}, and one of kind {self.kind!r} was to be built",
                 "Choose another directory, or delete this one first.",
             )
-        return max(last, manifest.generation)
+        return manifest
+
+    def _check_files(self) -> None:
+        # A damaged manifest tells as well as a whole one that the directory is ours.
+        if not self.directory.is_dir() or (self.directory / MANIFEST).exists():
+            return
+        if strange := foreign_files(self.directory):
+            named = ", ".join(strange[:_NAMED]) + (" and more" if len(strange) > _NAMED else "")
+            raise IndexForeign(
+                self.directory, f"it holds {named}, and no index", "Choose a new or an empty directory."
+            )
 
     def _standing(self) -> Manifest | None:
         """The manifest that is in place, unless there is none that is whole."""

@@ -1,5 +1,8 @@
+import errno
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -109,3 +112,36 @@ def test_what_is_no_corpus_is_refused(tmp_path: Path, name: str, reason: str) ->
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=reason):
         list(read_corpus(tmp_path / name))
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_constants_that_are_not_json_are_refused(tmp_path: Path, constant: str) -> None:
+    path = write(tmp_path / "c.jsonl", b'{"id": "a", "text": "", "x": ' + constant.encode() + b"}")
+    with pytest.raises(InputError, match=f"line 1: it is not readable JSON.*{constant} is no JSON value"):
+        list(read_jsonl(path))
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "locked").mkdir()
+    (tmp_path / "a.txt").touch()
+    scan = os.scandir
+
+    def refuse(path: str) -> Any:  # as for another user, for the superuser may read everything
+        if Path(path).name == "locked":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(InputError, match=r"cannot be read \(Permission denied\)") as caught:
+        list(read_folder(tmp_path))
+    assert caught.value.file == str(tmp_path / "locked")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "gone.txt").symlink_to(tmp_path / "nothing")
+    with pytest.raises(
+        InputError, match=r"gone.txt: it cannot be read \(.*Make it readable, or leave it out"
+    ):
+        list(read_folder(tmp_path))
+    with pytest.raises(InputError, match=r"none.jsonl: it cannot be read"):
+        list(read_jsonl(tmp_path / "none.jsonl"))

@@ -297,3 +297,34 @@ def test_queries_do_not_fill_the_memory() -> None:
     for number in range(100):
         vocabulary.lookup(f"unknown{number} 東京{number} the net")
     assert vocabulary._known == {"net": 0}
+
+
+def test_what_is_remembered_of_queries_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_MEMO_LIMIT", 3)
+    vocabulary = Vocabulary(PLAIN)
+    vocabulary.encode(["x" * 255, "1234"])
+    assert vocabulary.lookup("x" * 1000).tolist() == [0]
+    assert len(vocabulary._known) == 0
+    for number in ("1234", "1,234", "1234's", "1234'd", "1234't"):
+        assert vocabulary.lookup(number).tolist() == [1]
+        assert 1 <= len(vocabulary._known) <= 3
+
+
+def test_a_stop_word_is_compared_as_it_is_cut() -> None:
+    assert Tokenizer(stopwords=["U.S."]).terms("The U.S. sales; us") == ["the", "sale", "us"]
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("net sales", "'net sales' is cut into 2 words"),
+        ("short-term", "'short-term' is cut into 2 words"),
+        ("--", "'--' holds no letter and no digit"),
+        ("", "'' holds no letter and no digit"),
+        ("東京", "'東京' is of a script written without spaces"),
+        (7, "7 is no string"),
+    ],
+)
+def test_a_stop_word_that_could_never_be_met_is_refused(word: str, reason: str) -> None:
+    with pytest.raises(InputError, match=f"the stop word {reason}"):
+        Tokenizer(stopwords=["net", word])

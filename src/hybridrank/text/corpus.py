@@ -21,6 +21,7 @@ _ID_KEYS = ("document_id", "id", "_id")
 _TEXT_SUFFIXES = frozenset({".md", ".txt"})
 _LINE_REMEDY = 'Give one object a line: {"document_id": "...", "text": "..."}.'
 _ENCODING_REMEDY = "Save it as UTF-8."
+_READING_REMEDY = "Make it readable, or leave it out."
 
 
 def read_corpus(path: str | os.PathLike[str]) -> Iterator[Passage]:
@@ -53,7 +54,7 @@ def read_jsonl(path: str | os.PathLike[str]) -> Iterator[Passage]:
     has becomes metadata. Blank lines are passed over.
 
     Raises :class:`~hybridrank.errors.InputError`, with the line, for a line that is not such an object or not
-    UTF-8, and for an id that an earlier line has.
+    UTF-8, and for an id that an earlier line has; and when the file cannot be read.
     """
     place = Path(path)
     first_line_of: dict[str, int] = {}
@@ -74,7 +75,7 @@ def read_folder(path: str | os.PathLike[str]) -> Iterator[Passage]:
     """The ``.txt`` and ``.md`` files under a folder, by name; hidden files and folders are passed over.
 
     A document's id is its path from the folder, with ``/``. Raises :class:`~hybridrank.errors.InputError`
-    when there is no such file, and when one is not UTF-8.
+    when there is no such file, and when one is not UTF-8 or something cannot be read.
     """
     place = Path(path)
     names = sorted(_text_files(place))
@@ -85,7 +86,7 @@ def read_folder(path: str | os.PathLike[str]) -> Iterator[Passage]:
 
 
 def _text_files(folder: Path) -> Iterator[str]:
-    for parent, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder, onerror=_refuse_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             path = Path(parent, name)
@@ -93,13 +94,24 @@ def _text_files(folder: Path) -> Iterator[str]:
                 yield path.relative_to(folder).as_posix()
 
 
+def _unreadable(path: str | os.PathLike[str], error: OSError) -> InputError:
+    return InputError(f"it cannot be read ({error.strerror})", file=path, remedy=_READING_REMEDY)
+
+
+def _refuse_unreadable(error: OSError) -> None:
+    raise _unreadable(error.filename, error) from error
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    # As bytes, for a text reader would also break lines at characters that JSON strings may hold.
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if content.strip():
-                yield number, content
+    try:
+        # As bytes, for a text reader would also break lines at characters that JSON strings may hold.
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if content.strip():
+                    yield number, content
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def _parse(line: bytes, path: Path, number: int) -> Passage:
@@ -107,7 +119,7 @@ def _parse(line: bytes, path: Path, number: int) -> Passage:
         return InputError(reason, file=path, line=number, remedy=remedy)
 
     try:
-        content: Any = json.loads(line.decode("utf-8"))
+        content: Any = json.loads(line.decode("utf-8"), parse_constant=_no_constant)
     except UnicodeDecodeError as error:
         raise refuse(f"byte {error.start + 1} of the line is not UTF-8", _ENCODING_REMEDY) from None
     except json.JSONDecodeError as error:
@@ -127,8 +139,15 @@ def _parse(line: bytes, path: Path, number: int) -> Passage:
     return Passage(id=content[key], text=content["text"], document_id=content[key], metadata=metadata)
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON value")
+
+
 def _read_text(path: Path) -> str:
-    raw = path.read_bytes()
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from error
     try:
         return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

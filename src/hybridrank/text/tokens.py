@@ -47,11 +47,12 @@ class Tokenizer:
 
     ``language`` names a Snowball algorithm; ``stem=False`` keeps words as they are, in any language.
     ``stopwords`` is ``"auto"`` (the language's list if there is one: today for English only), ``None``, or
-    words of your own.
+    words of your own, each of which is left out wherever a text is cut into just that word.
 
-    Numbers are kept whole and never stemmed; single letters are terms like any other. No character of a text
-    has a meaning beyond itself. Raises :class:`~hybridrank.errors.InputError` for a language without a
-    stemmer.
+    Numbers are kept whole and never stemmed; single letters are terms, except ``a`` and ``i``, which are
+    English stop words. No character of a text has a meaning beyond itself. Raises
+    :class:`~hybridrank.errors.InputError` for a language without a stemmer, and for a stop word of your own
+    that is not cut as one word.
 
     >>> Tokenizer().terms("The company's 10-K shows net sales of $ 1,234.5 (3M: 1,295) in the U.S.")
     ['compani', '10k', 'show', 'net', 'sale', '1234.5', '3m', '1295', 'us']
@@ -73,10 +74,15 @@ class Tokenizer:
                 f"stopwords is the string {stopwords!r}",
                 remedy='Give "auto", None, or a collection of words.',
             )
-        # Sorted, so that the same words in another order are the same settings.
-        self._stopwords = stopwords if stopwords is None or stopwords == "auto" else sorted(set(stopwords))
-        words = stop_words_for(language) if self._stopwords == "auto" else self._stopwords or ()
-        self._dropped = frozenset(fold(word) for word in words)
+        self._stopwords: list[str] | str | None = None
+        if isinstance(stopwords, str):
+            self._stopwords = stopwords
+            self._dropped = frozenset(map(fold, stop_words_for(language)))
+        else:
+            surface_of = {word: _stop_surface(word) for word in stopwords or ()}
+            # Sorted, so that the same words in another order are the same settings.
+            self._stopwords = None if stopwords is None else sorted(surface_of)
+            self._dropped = frozenset(surface_of.values())
         self._memo: dict[str, str | None] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -207,8 +213,12 @@ class TermLookup(ABC):
         term = self.tokenizer.term(surface)
         number = None if term is None else self.id_of(term)
         if number is not None:
-            # Only what the corpus knows is remembered, so that no stream of queries can fill the memory.
-            self._known[surface] = number
+            # What the corpus does not know is not remembered, and nothing without bounds: many surfaces may
+            # share a term, so that a stream of queries could fill the memory.
+            if len(self._known) >= _MEMO_LIMIT:
+                self._known.clear()
+            if len(surface) <= _LONGEST:
+                self._known[surface] = number
             yield number
 
 
@@ -300,6 +310,19 @@ class _GrowingMemo(dict[str, int]):
         if len(surface) <= _LONGEST:
             self[surface] = number
         return number
+
+
+def _stop_surface(word: Any) -> str:
+    """The one surface of a stop word; what is cut into more or fewer could never be met in a text."""
+    if not isinstance(word, str):
+        reason = "is no string"
+    elif len(surfaces := find_surfaces(fold(word))) != 1:
+        reason = f"is cut into {len(surfaces)} words" if surfaces else "holds no letter and no digit"
+    elif is_unspaced(surfaces[0]):
+        reason = "is of a script written without spaces, whose texts are not cut into words"
+    else:
+        return surfaces[0]
+    raise InputError(f"the stop word {word!r} {reason}", remedy="Give single words, or leave it out.")
 
 
 def _keep_terms(

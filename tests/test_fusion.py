@@ -290,4 +290,4 @@ def test_numbers_beyond_a_float_are_refused() -> None:
         convex_combination([{"a": 1e308, "b": -1e308}])
     for fuse in (convex_combination, reciprocal_rank_fusion):
         with pytest.raises(InputError, match="the sum of the weights"):
-            fuse([{"a": 1.0}, {"a": 1.0}], weights=[1e308, 1e308])  # type: ignore[operator]
+            fuse([{"a": 1.0}, {"a": 1.0}], weights=[1e308, 1e308])  # type: ignore[arg-type]

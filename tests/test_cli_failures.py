@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def test_a_mistyped_command_is_told_what_is_wrong(
 def test_help_is_there_for_the_asking(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     code, out, err = says(capsys, arguments)
     assert (code, err) == (0, "")
-    assert re.match(r"usage: hybridrank \[-h\] COMMAND", out)
+    assert re.match(r"usage: hybridrank \[-h\] \[--version\] COMMAND", out)
     for name in ("index", "search", "demo", "finance"):
         assert re.search(rf"^    {name} ", out, re.MULTILINE)
 
@@ -262,3 +263,27 @@ def test_a_run_without_one_question_fails(
     run = ["finance", "run", "--index-dir", str(reports), "--queries", str(tmp_path / "q.jsonl")]
     assert main([*run, "--output", str(tmp_path / "o.jsonl")]) == 2
     assert "1 lines gave no question" in capsys.readouterr().err
+
+
+def test_an_option_is_not_guessed_from_its_beginning(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["index", str(tmp_path), "--outp", str(tmp_path / "i")])
+    assert ended.value.code == 2
+    assert "--output" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "1.2.3")
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, "hybridrank 1.2.3\n")
+
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", missing)
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == "hybridrank, not installed\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import os
 import signal
@@ -53,13 +54,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser, and a maker of parsers of commands, that takes no option by its beginning."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **options})
+
+
+def _version() -> str:
+    try:
+        return f"hybridrank {importlib.metadata.version('hybridrank')}"
+    except importlib.metadata.PackageNotFoundError:  # run from the sources, or from an assembled directory
+        return "hybridrank, not installed"
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="hybridrank",
         description="Find the passages that answer a question.",
         epilog="Example: hybridrank index notes/ --output my.index && hybridrank search my.index 'plan C'",
     )
     parser.set_defaults(command=lambda options: _say(parser.format_help().rstrip()))
+    parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     index = commands.add_parser("index", help="index a .jsonl, .txt or .md file, or a folder of texts")

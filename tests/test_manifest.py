@@ -121,8 +121,10 @@ def test_a_manifest_that_is_a_directory_is_foreign(tmp_path: Path) -> None:
 
 
 def test_names_like_ours_are_ours_beside_a_lock_only(tmp_path: Path) -> None:
-    for name in ("manifest.json.new", "a.g000001.npy", ".hidden", "lost+found"):
+    for name in ("manifest.json.new", "a.g000001.npy", ".hidden"):
         (tmp_path / name).touch()
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "of someone.txt").touch()
     assert foreign_files(tmp_path) == ["a.g000001.npy"]
     (tmp_path / "build.lock").touch()
     assert foreign_files(tmp_path) == []

@@ -121,11 +121,12 @@ def data_files(directory: Path) -> dict[str, int]:
 def foreign_files(directory: Path) -> list[str]:
     """What a directory without a manifest holds that no build of ours left there, by name.
 
-    Hidden files are passed over, and what file systems put into every volume. A name like that of a data
-    file is ours beside a ``build.lock`` only, for every build starts with that.
+    Hidden files are passed over, and folders, which no build touches: where little else may be written, a
+    cache or temporary files may lie there. A name like that of a data file is ours beside a ``build.lock``
+    only, for every build starts with that.
     """
-    names = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
-    ours = {LOCK, f"{MANIFEST}.new", "lost+found"}
+    names = {path.name for path in directory.iterdir() if not (path.name.startswith(".") or path.is_dir())}
+    ours = {LOCK, f"{MANIFEST}.new"}
     if LOCK in names:
         ours.update(data_files(directory))
     return sorted(names - ours)

@@ -162,11 +162,28 @@ class CandidateFinder:
         if question.quarter:
             of_report += weights.quarter * (self.quarters == question.quarter)
         scores = words + of_report[self.reports.report_of_block]
-        if question.statements:
-            statement = weights.statement * min(1.0, 2 * names.max(initial=0.0))
-            scores += statement * np.isin(self._block_statement, list(question.statements))
+        scores += self._statement_bonus(question, names, self._block_statement)
         matched: NDArray[np.float64] = np.where(words > 0, scores, 0.0)
         return matched
+
+    def _statement_bonus(
+        self, question: ParsedQuestion, names: NDArray[np.float64], statements: NDArray[np.int8]
+    ) -> NDArray[np.float64]:
+        """What it gives to stand on a primary statement that is asked for.
+
+        The better a report is named, the more: without a name, a word like *sales* may ask for any table.
+        """
+        share = self.weights.statement * min(1.0, 2 * float(names.max(initial=0.0)))
+        asked_for = np.isin(statements, list(question.statements))
+        bonus: NDArray[np.float64] = np.where(asked_for, share, 0.0)
+        return bonus
+
+    def idf(self, terms: NDArray[np.int32], term_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The idf of each term among blocks, times its weight in the question."""
+        blocks = self.reports.blocks
+        df = blocks.indptr[terms + 1] - blocks.indptr[terms]
+        idf: NDArray[np.float64] = lucene_idf(df, self.n_blocks) * term_weights
+        return idf
 
     def damping(self, term: int, names: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """What a term of a company's name counts in each report: little in the reports that it names."""
@@ -227,9 +244,7 @@ class CandidateFinder:
         statement = reports.statements[first]
         block_score = block_scores[of_block]
         score = words / max(words.max(initial=0.0), 1e-9) + weights.block * block_score
-        if question.statements:
-            share = weights.statement * min(1.0, 2 * names.max(initial=0.0))
-            score += share * np.isin(statement, list(question.statements))
+        score += self._statement_bonus(question, names, statement)
         return Candidates(
             question=question,
             terms=terms,
@@ -280,9 +295,8 @@ class CandidateFinder:
         names: NDArray[np.float64],
         report: NDArray[np.int32],
     ) -> NDArray[np.float64]:
-        weights, blocks = self.weights, self.reports.blocks
-        df = blocks.indptr[terms + 1] - blocks.indptr[terms]
-        idf = lucene_idf(df, self.n_blocks) * term_weights
+        weights = self.weights
+        idf = self.idf(terms, term_weights)
         damping = weights.k1 * (1 - weights.b + weights.b * lengths / self.reports.window_length)
         tf = np.maximum(frequencies, weights.header * in_header)
         shares = tf / (tf + damping) * idf[:, None]

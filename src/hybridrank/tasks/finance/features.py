@@ -80,7 +80,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridrank.features import KINDS, query_kinds, ranks, tightest_windows
-from hybridrank.postings import lucene_idf
 from hybridrank.tasks.finance.candidates import CandidateFinder, Candidates
 from hybridrank.tasks.finance.streams import held, ranges
 
@@ -136,12 +135,13 @@ class EvidenceFeatures:
         cross_encoder: NDArray[np.floating] | None = None,
     ) -> NDArray[np.float32]:
         """The features of each window, of shape ``(windows, names)``; one neural score a window, or none."""
+        in_block = self._in_block(candidates)
         columns = (
             _order(candidates)
             | self._words(candidates)
-            | self._match(candidates)
+            | self._match(candidates, in_block)
             | self._report(candidates)
-            | self._period(candidates)
+            | self._period(candidates, in_block)
             | self._table(candidates)
             | _rivals(candidates)
             | self._question(candidates)
@@ -154,11 +154,7 @@ class EvidenceFeatures:
         return values
 
     def _idf(self, found: Candidates) -> NDArray[np.float64]:
-        """The idf of each term, times its weight in the question."""
-        blocks = self.reports.blocks
-        df = blocks.indptr[found.terms + 1] - blocks.indptr[found.terms]
-        idf: NDArray[np.float64] = lucene_idf(df, self.finder.n_blocks) * found.term_weights
-        return idf
+        return self.finder.idf(found.terms, found.term_weights)
 
     def _idf_by_window(self, found: Candidates) -> NDArray[np.float64]:
         """The same for each window, of shape ``(terms, windows)``: a name counts less in its own reports."""
@@ -226,11 +222,11 @@ class EvidenceFeatures:
             count += holds
         return {"pairs": weight / whole if whole else np.nan, "pairs_count": count}
 
-    def _match(self, found: Candidates) -> Columns:
+    def _match(self, found: Candidates, in_block: NDArray[np.bool_]) -> Columns:
         idf = self._idf_by_window(found)
         whole = np.maximum(idf.sum(axis=0), 1e-9)
         heaviest = np.maximum(idf.max(axis=0), 1e-9)
-        in_window, in_block = found.frequencies > 0, self._in_block(found)
+        in_window = found.frequencies > 0
         in_either = in_window | found.in_header
         asked = frozenset(found.question.sequence)
         terms = self.reports.lexicon.terms
@@ -280,7 +276,7 @@ class EvidenceFeatures:
             "quarter": finder.quarters[found.report] == quarter if quarter else np.nan,
         }
 
-    def _period(self, found: Candidates) -> Columns:
+    def _period(self, found: Candidates, in_block: NDArray[np.bool_]) -> Columns:
         question, terms = found.question, self.reports.lexicon.terms
         fiscal = self.finder.fiscal_years[found.report]
         gap = np.clip(fiscal - question.report_year, -_GAP, _GAP).astype(np.float64)
@@ -293,7 +289,6 @@ class EvidenceFeatures:
         def share(rows: list[int], where: NDArray[np.bool_], of: int) -> NDArray[np.float64] | float:
             return where[rows].sum(axis=0) / of if of else np.nan
 
-        in_block = self._in_block(found) if asked else in_header
         return {
             "year_gap": np.where((fiscal > 0) & (question.report_year > 0), gap, np.nan),
             "years_window": share(years, in_window, len(asked)),

@@ -21,21 +21,6 @@ from hybridrank.tasks.finance.features import GROUPS
 from tests.command_line import DATA, LABELS, QUERY, QUESTIONS, command, says
 from tests.tasks.finance.tiny_data import write_tiny_data
 
-
-@pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("notes") / "index"
-    assert main(["index", str(DATA / "notes"), "--output", str(directory)]) == 0
-    return directory
-
-
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("reports") / "index"
-    assert main(["finance", "build", "--corpus", str(DATA / "finance"), "--index-dir", str(directory)]) == 0
-    return directory
-
-
 # --- index and search
 
 

@@ -18,20 +18,6 @@ from hybridrank.cli import main
 from tests.command_line import DATA, QUERY, QUESTIONS, command, says
 
 
-@pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("notes") / "index"
-    assert main(["index", str(DATA / "notes"), "--output", str(directory)]) == 0
-    return directory
-
-
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("reports") / "index"
-    assert main(["finance", "build", "--corpus", str(DATA / "finance"), "--index-dir", str(directory)]) == 0
-    return directory
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -6,6 +6,9 @@ import pytest
 
 from hybridrank import errors
 from hybridrank.errors import (
+    BadAnswer,
+    BudgetExhausted,
+    CacheUnusable,
     HybridrankError,
     HybridrankWarning,
     IndexCorrupt,
@@ -13,6 +16,13 @@ from hybridrank.errors import (
     InputError,
     MissingExtra,
     MissingLibrary,
+    RateLimited,
+    ServiceDenied,
+    ServiceError,
+    ServiceRejected,
+    ServiceTimeout,
+    ServiceUnavailable,
+    WrongDimension,
 )
 
 KINDS = [
@@ -66,6 +76,10 @@ def test_a_message_names_place_reason_and_remedy(error: InputError, message: str
         IndexCorrupt("/index", "a file is truncated", "Build the index again."),
         MissingExtra("matplotlib", extra="bench"),
         MissingLibrary("lightgbm", "a library was not found", "Install it."),
+        BudgetExhausted("tokens", asked=500, left=120),
+        RateLimited("http://host", "slow down", status=429, code="RATE", request_id="r1", retry_after=2.5),
+        WrongDimension("http://host", "vectors of 3 numbers", "Ask for 3."),
+        CacheUnusable("/cache.db", "it is a text", "Name another file."),
     ],
 )
 def test_errors_cross_processes(error: HybridrankError) -> None:
@@ -78,3 +92,29 @@ def test_errors_cross_processes(error: HybridrankError) -> None:
 def test_the_fields_of_index_errors() -> None:
     error = IndexDirectoryError("/index", "reason", "Remedy.")
     assert (error.directory, error.reason, error.remedy) == ("/index", "reason", "Remedy.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "passing"),
+    [
+        (ServiceError, False),
+        (ServiceRejected, False),
+        (ServiceDenied, False),
+        (ServiceUnavailable, True),
+        (RateLimited, True),
+        (ServiceTimeout, True),
+        (BadAnswer, True),
+        (WrongDimension, True),
+    ],
+)
+def test_what_may_pass_is_told_from_what_will_not(kind: type[ServiceError], passing: bool) -> None:
+    assert kind("http://host", "reason").passing is passing
+
+
+def test_a_service_error_says_what_the_service_said() -> None:
+    error = ServiceRejected("http://host", "no", "Do it.", status=422, code="C", request_id="r")
+    assert str(error) == "http://host: no (status 422, code C, request r). Do it."
+    assert str(ServiceRejected("http://host", "no")) == "http://host: no"
+    assert (
+        str(CacheUnusable("/c.db", "it is a text", "Name another.")) == "/c.db: it is a text. Name another."
+    )

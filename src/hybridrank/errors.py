@@ -12,6 +12,20 @@
         │   ├── IndexForeign          it belongs to something else, or holds another kind of index
         │   ├── IndexTooNew           a newer hybridrank wrote it
         │   └── IndexLocked           another build is under way there
+        ├── BudgetExhausted           what was asked for does not fit into the budget, and was not sent
+        ├── ServiceError              an outside service did not do what it was asked to do
+        │   ├── ServiceRejected       it refuses the request: 400, 404, 413, 422, a redirect
+        │   │   └── ServiceDenied     it refuses the key, or the account: 401, 403
+        │   ├── ServiceUnavailable    it cannot answer now: 408, 5xx, no connection, or a broken one
+        │   │   ├── RateLimited       it was asked too often: 429
+        │   │   ├── ServiceTimeout    it took too long
+        │   │   └── ServiceUnreachable    there was no connection, so that nothing was sent
+        │   └── BadAnswer             its answer is none: no JSON, or not of the form that was agreed
+        │       ├── AnswerTooLarge    larger than any answer to the request
+        │       ├── AnswerMismatch    results are missing, doubled, or for what was not sent
+        │       ├── AnswerNotFinite   a score or a vector that is no number, or infinite
+        │       └── WrongDimension    vectors of another length than expected
+        ├── CacheUnusable             a file is no response cache, or a newer or damaged one
         ├── MissingExtra              an optional dependency is not installed (also an ImportError)
         └── MissingLibrary            a library that is needed cannot be loaded (also an ImportError)
 
@@ -25,7 +39,17 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 
+TYPE_CHECKING = False  # typing's own would cost the scripts that start in an instant half of their time
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = [
+    "AnswerMismatch",
+    "AnswerNotFinite",
+    "AnswerTooLarge",
+    "BadAnswer",
+    "BudgetExhausted",
+    "CacheUnusable",
     "HybridrankError",
     "HybridrankWarning",
     "IndexCorrupt",
@@ -38,6 +62,14 @@ __all__ = [
     "InputError",
     "MissingExtra",
     "MissingLibrary",
+    "RateLimited",
+    "ServiceDenied",
+    "ServiceError",
+    "ServiceRejected",
+    "ServiceTimeout",
+    "ServiceUnavailable",
+    "ServiceUnreachable",
+    "WrongDimension",
 ]
 
 
@@ -128,6 +160,139 @@ class IndexTooNew(IndexDirectoryError):
 
 class IndexLocked(IndexDirectoryError):
     """Another build is under way in the directory."""
+
+
+class BudgetExhausted(HybridrankError):
+    """A request does not fit into what is left of a budget, and was not sent.
+
+    ``limit`` is the name of the budget's field, ``asked`` what the request would have taken of it and
+    ``left`` what there was.
+
+    >>> str(BudgetExhausted("requests", asked=1, left=0))
+    "the budget's requests do not suffice: 1 asked for, 0 left"
+    """
+
+    def __init__(self, limit: str, *, asked: float, left: float) -> None:
+        self.limit = limit
+        self.asked = asked
+        self.left = left
+        super().__init__(f"the budget's {limit} do not suffice: {asked:.9g} asked for, {left:.9g} left")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_budget_exhausted, (type(self), self.limit, self.asked, self.left)
+
+
+def _rebuild_budget_exhausted(
+    kind: type[BudgetExhausted], limit: str, asked: float, left: float
+) -> BudgetExhausted:
+    return kind(limit, asked=asked, left=left)
+
+
+class ServiceError(HybridrankError):
+    """An outside service did not do what it was asked to do.
+
+    ``service`` is the address, ``reason`` what happened, in the service's own words where it has any,
+    ``remedy`` what to do; ``status``, ``code`` and ``request_id`` are what the service gave, and
+    ``retry_after`` the seconds that it asks to wait. No key is in any of them.
+
+    >>> str(ServiceRejected("http://localhost/v1/rerank", "no such model", status=422, request_id="7f3"))
+    'http://localhost/v1/rerank: no such model (status 422, request 7f3)'
+    """
+
+    def __init__(
+        self,
+        service: str,
+        reason: str,
+        remedy: str = "",
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        self.service = service
+        self.reason = reason
+        self.remedy = remedy
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retry_after = retry_after
+        named = (("status", status), ("code", code), ("request", request_id))
+        about = ", ".join(f"{name} {value}" for name, value in named if value is not None)
+        super().__init__(_sentence(service, f"{reason} ({about})" if about else reason, remedy))
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may succeed a little later."""
+        return isinstance(self, ServiceUnavailable | BadAnswer)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        named = {name: getattr(self, name) for name in ("status", "code", "request_id", "retry_after")}
+        return _rebuild_service_error, (type(self), self.service, self.reason, self.remedy, named)
+
+
+def _rebuild_service_error(
+    kind: type[ServiceError], service: str, reason: str, remedy: str, named: dict[str, Any]
+) -> ServiceError:
+    return kind(service, reason, remedy, **named)
+
+
+class ServiceRejected(ServiceError):
+    """The service refuses the request, and will refuse it again."""
+
+
+class ServiceDenied(ServiceRejected):
+    """The service refuses the key, or the account has nothing left."""
+
+
+class ServiceUnavailable(ServiceError):
+    """The service cannot answer now, or cannot be reached."""
+
+
+class RateLimited(ServiceUnavailable):
+    """The service was asked more often than it allows."""
+
+
+class ServiceTimeout(ServiceUnavailable):
+    """The service did not answer in time."""
+
+
+class ServiceUnreachable(ServiceUnavailable):
+    """There was no connection to the service, so that it has seen nothing of the request."""
+
+
+class BadAnswer(ServiceError):
+    """The service's answer is none: no JSON, or not of the form that was agreed."""
+
+
+class AnswerTooLarge(BadAnswer):
+    """An answer is larger than any to the request can be."""
+
+
+class AnswerMismatch(BadAnswer):
+    """Results are missing, doubled, or for what was not sent."""
+
+
+class AnswerNotFinite(BadAnswer):
+    """A score or a vector is no number, or infinite."""
+
+
+class WrongDimension(BadAnswer):
+    """Vectors are of another length than was asked for or expected."""
+
+
+class CacheUnusable(HybridrankError):
+    """A file cannot be used as a response cache; ``file`` names it, ``reason`` and ``remedy`` say why and
+    what to do."""
+
+    def __init__(self, file: str | PathLike[str], reason: str, remedy: str) -> None:
+        self.file = fspath(file)
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(_sentence(self.file, reason, remedy))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.file, self.reason, self.remedy)
 
 
 class MissingExtra(HybridrankError, ImportError):

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridrank.passage_store import StoredPassages, store_passages
+from hybridrank.errors import HybridrankWarning, InputError
+from hybridrank.passage_store import (
+    StoredPassages,
+    check_corpus,
+    documents_of,
+    ids_of,
+    store_passages,
+    warn_of_silent,
+)
 from hybridrank.records import Passage
 from hybridrank.storage import IndexReader, IndexWriter
 
@@ -32,6 +40,7 @@ def test_passages_come_back_as_they_were(
     assert found[::-1] == passages[::-1]
     assert [found[at] for at in range(-len(passages), 0)] == passages
     assert list(found.ids) == [passage.id for passage in passages]
+    assert list(documents_of(found)) == list(documents_of(passages)) == [one.document_id for one in passages]
     with pytest.raises(IndexError):
         found[len(passages)]
 
@@ -43,3 +52,28 @@ def test_metadata_must_be_json(tmp_path: Path) -> None:
         IndexWriter(tmp_path, kind="test") as writer,
     ):
         store_passages(passages, writer)
+
+
+def test_a_corpus_is_of_passages_with_ids_of_their_own(tmp_path: Path) -> None:
+    corpus = [Passage(id="a", text="x"), Passage(id="b", text="y")]
+    check_corpus(corpus)
+    assert list(ids_of(corpus)) == ["a", "b"]
+    with IndexWriter(tmp_path, kind="test") as writer:
+        store_passages(corpus, writer)
+    assert list(ids_of(StoredPassages(IndexReader.open(tmp_path, kind="test")))) == ["a", "b"]
+    with pytest.raises(InputError, match=r"passages 1 and 2 \(counted from 0\) have the same id 'b'"):
+        check_corpus([*corpus, Passage(id="b", text="z")])
+    with pytest.raises(InputError, match="passage 0 is a str, not a Passage"):
+        check_corpus(["x"])  # type: ignore[list-item]
+
+
+def test_passages_that_no_search_can_find_are_named_once(recwarn: pytest.WarningsRecorder) -> None:
+    corpus = [Passage(id=f"p{place}", text="") for place in range(9)]
+    warn_of_silent(corpus, [], "are empty")
+    assert len(recwarn) == 0
+    for places, named in [
+        ([1], "1 of 9 passages are empty and can never be found: 'p1'"),
+        (range(7), "'p4' and 2 more"),
+    ]:
+        with pytest.warns(HybridrankWarning, match=f"{named}$"):
+            warn_of_silent(corpus, places, "are empty")

@@ -7,7 +7,7 @@ import pytest
 from hybridrank.errors import HybridrankWarning, InputError
 from hybridrank.fusion import ConvexCombination
 from hybridrank.lexical import LexicalIndex
-from hybridrank.pipeline import Pipeline, rank
+from hybridrank.pipeline import Pipeline, hybrid, rank
 from hybridrank.records import Hit, Passage, Ranking, Reason, Usage
 
 PASSAGES = [
@@ -155,3 +155,33 @@ def test_texts_of_ones_own_are_ranked() -> None:
 def test_what_is_no_text_is_refused(query: Any, texts: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         rank(query, texts)
+
+
+class AllAtOnce(Backwards):
+    """A reranker that can take all queries at one time."""
+
+    def rerank_many(self, rankings: list[Ranking]) -> list[Ranking]:
+        self.seen.append(-len(rankings))
+        return [self.rerank(ranking) for ranking in rankings]
+
+
+def test_rerankers_that_can_see_all_queries_at_once() -> None:
+    one, other = AllAtOnce("one"), Backwards("other")
+    pipeline = Pipeline(retrievers=[Fixed("x", "a", "b", "c"), Fixed("y", "c")], rerankers=[one, other])
+    found = pipeline.search_many(iter(["q", "r", "s"]), k=2)
+    assert one.seen == [-3, 3, 3, 3]
+    assert found == [pipeline.search(query, k=2) for query in "qrs"]
+
+
+def test_a_hybrid_leans_on_the_lexical_list() -> None:
+    lexical, dense = Fixed("words", "a", "b"), Fixed("vectors", "c", "b")
+    reranker = Backwards()
+    assert ids(hybrid(lexical, dense).search("q")) == ["a", "b", "c"]
+    assert ids(hybrid(lexical, dense, weight=1.0).search("q")) == ["c", "b"]
+    assert ids(hybrid(lexical, dense, weight=0.0, rerankers=[reranker], depth=1).search("q", k=2)) == [
+        "b",
+        "a",
+    ]
+    for weight in (-0.1, 1.1):
+        with pytest.raises(InputError, match="Give a number from 0 to 1"):
+            hybrid(lexical, dense, weight=weight)

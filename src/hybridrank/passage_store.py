@@ -1,17 +1,52 @@
-"""Passages in an index directory: written once, then read one by one as they are asked for."""
+"""Passages that are to be indexed, and their place in an index directory: written once, then read one by one
+as they are asked for."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 import numpy as np
 
+from hybridrank.errors import HybridrankWarning, InputError
 from hybridrank.records import Passage
 from hybridrank.storage import IndexReader, IndexWriter
 
-__all__ = ["StoredPassages", "store_passages"]
+__all__ = ["StoredPassages", "check_corpus", "documents_of", "ids_of", "store_passages", "warn_of_silent"]
+
+_NAMED = 5  # passages named in one warning
+
+
+def check_corpus(corpus: Sequence[Passage]) -> None:
+    """Raise :class:`~hybridrank.errors.InputError` for what is no passage, and when two have the same id."""
+    seen: dict[str, int] = {}
+    for place, passage in enumerate(corpus):
+        if not isinstance(passage, Passage):
+            raise InputError(
+                f"passage {place} is a {type(passage).__name__}, not a Passage",
+                remedy="For texts of your own use rank(query, texts), or split_document.",
+            )
+        first = seen.setdefault(passage.id, place)
+        if first != place:
+            raise InputError(
+                f"passages {first} and {place} (counted from 0) have the same id {passage.id!r}",
+                remedy="Give each passage an id of its own.",
+            )
+
+
+def warn_of_silent(corpus: Sequence[Passage], places: Sequence[int], why: str) -> None:
+    """Warn whoever called the caller of the passages that no search can find; not when there are none."""
+    if not places:
+        return
+    named = ", ".join(repr(corpus[place].id) for place in places[:_NAMED])
+    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+    warnings.warn(
+        f"{len(places)} of {len(corpus)} passages {why} and can never be found: {named}{more}",
+        HybridrankWarning,
+        stacklevel=3,
+    )
 
 
 def store_passages(passages: Sequence[Passage], writer: IndexWriter, prefix: str = "passages") -> None:
@@ -63,3 +98,20 @@ class StoredPassages(Sequence[Passage]):
             start=int(self._starts[at]),
             metadata=json.loads(metadata) if metadata else {},
         )
+
+    def documents(self) -> Iterator[str | None]:
+        """The id of each passage's document, or ``None``."""
+        for place, known in enumerate(self._has_document.tolist()):
+            yield self._documents[place] if known else None
+
+
+def ids_of(passages: Sequence[Passage]) -> Iterable[str]:
+    """The ids of passages; those of a stored corpus are read without its texts."""
+    return passages.ids if isinstance(passages, StoredPassages) else (passage.id for passage in passages)
+
+
+def documents_of(passages: Sequence[Passage]) -> Iterable[str | None]:
+    """The ids of the documents of passages; those of a stored corpus are read without its texts."""
+    if isinstance(passages, StoredPassages):
+        return passages.documents()
+    return (passage.document_id for passage in passages)

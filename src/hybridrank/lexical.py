@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridrank.errors import HybridrankWarning, IndexTooNew, InputError
-from hybridrank.passage_store import StoredPassages, store_passages
+from hybridrank.asked import Asked
+from hybridrank.bm25 import check_parameters
+from hybridrank.errors import IndexTooNew, InputError
+from hybridrank.passage_store import check_corpus, warn_of_silent
 from hybridrank.postings import Postings
 from hybridrank.protocols import check_depth, check_query
 from hybridrank.records import Hit, Passage, Ranking, Reason
+from hybridrank.searcher import Found, Searcher, Where
+from hybridrank.segments import Segment, merged
 from hybridrank.storage import IndexReader, IndexWriter
-from hybridrank.text.lexicon import Lexicon
-from hybridrank.text.tokens import TermLookup, Tokenizer, Vocabulary
+from hybridrank.text.tokens import TermLookup, Tokenizer
 
 __all__ = ["LexicalIndex", "Postings"]
 
 _KIND = "lexical"
-_NAMED = 5  # passages named in one warning
 
 
 class LexicalIndex:
     """Passages that can be searched with BM25; a :class:`~hybridrank.protocols.Retriever`.
 
-    Made by :meth:`build` or :meth:`open`, and never changed afterwards, so threads may share it. ``name`` is
-    what its list is called in the reasons of a hit; give each of several indexes in one pipeline a name of
-    its own.
+    Made by :meth:`build` or :meth:`open`, and never changed afterwards, so threads may share it: :meth:`add`,
+    :meth:`delete` and :meth:`merge` return another index, which shares what is the same. ``name`` is what
+    its list is called in the reasons of a hit; give each of several indexes in one pipeline a name of its
+    own.
 
     >>> index = LexicalIndex.build([
     ...     Passage(id="a", text="Net sales rose."), Passage(id="b", text="Plan C, in 1,234 words.")
     ... ])
     >>> [hit.passage_id for hit in index.search("What is plan C?")]
     ['b']
+    >>> index = index.add([Passage(id="c", text="Plan C failed.")]).delete(["b"])
+    >>> [hit.passage_id for hit in index.search("What is plan C?")]
+    ['c']
     """
 
     def __init__(self, vocabulary: TermLookup, postings: Postings, passages: Sequence[Passage]) -> None:
-        self.vocabulary = vocabulary
-        self.postings = postings
-        self.passages = passages
+        segment = Segment(name=_segment_name(0), vocabulary=vocabulary, postings=postings, passages=passages)
+        self._searcher = Searcher([segment])
         self.name = "bm25"
-        self._positions: dict[str, int] | None = None
+
+    @classmethod
+    def _of(cls, segments: Sequence[Segment], name: str = "bm25") -> LexicalIndex:
+        index = cls.__new__(cls)
+        index._searcher = Searcher(segments)
+        index.name = name
+        return index
 
     @classmethod
     def build(
@@ -58,26 +68,75 @@ class LexicalIndex:
         """Index passages; their order is the order of the corpus, which settles ties.
 
         ``tokenizer`` is ``Tokenizer()`` by default; ``k1`` and ``b`` are BM25's, see
-        :mod:`hybridrank.postings`. Passages in which no term is found can never be hits; one
+        :mod:`hybridrank.bm25`. Passages in which no term is found can never be hits; one
         :class:`~hybridrank.errors.HybridrankWarning` names them. Raises
         :class:`~hybridrank.errors.InputError` for what is no passage, and when two passages have the same id.
         """
+        check_parameters(k1, b)
         corpus = list(passages)
-        _check_passages(corpus)
-        _check_ids(corpus)
-        vocabulary = Vocabulary(tokenizer or Tokenizer())
-        ids, indptr = vocabulary.encode(passage.text for passage in corpus)
-        _warn_of_silent(corpus, np.flatnonzero(np.diff(indptr) == 0))
-        postings = Postings.build(ids, indptr, n_terms=len(vocabulary), k1=k1, b=b)
-        return cls(vocabulary, postings, corpus)
+        check_corpus(corpus)
+        segment = Segment.build(_segment_name(0), corpus, tokenizer or Tokenizer(), k1=k1, b=b)
+        warn_of_silent(corpus, segment.silent, "hold no term")
+        return cls._of([segment])
+
+    def add(self, passages: Iterable[Passage]) -> LexicalIndex:
+        """The index with more passages, after those that it has, at the cost of indexing the new ones.
+
+        It finds what an index built anew would find, in the same order with the same scores. Each addition
+        makes a segment; many of them make searches slower, until :meth:`merge`. Warns and raises as
+        :meth:`build` does, also for an id that is in the index.
+        """
+        corpus = list(passages)
+        check_corpus(corpus)
+        ids = [passage.id for passage in corpus]
+        for segment in self._segments:
+            known = next((at for at, place in enumerate(segment.find(ids)) if place is not None), None)
+            if known is not None:
+                raise InputError(
+                    f"the passage id {ids[known]!r} is in the index already",
+                    remedy="Delete that passage first, or give another id.",
+                )
+        if not corpus:
+            return self
+        segment = Segment.build(self._next_name(), corpus, self.tokenizer, k1=self.k1, b=self.b)
+        warn_of_silent(corpus, segment.silent, "hold no term")
+        return self._of([*self._segments, segment], self.name)
+
+    def delete(self, passage_ids: Iterable[str]) -> LexicalIndex:
+        """The index without some passages, as if they had never been there; those behind them move up.
+
+        Raises :class:`~hybridrank.errors.InputError` for an id that is not in the index.
+        """
+        ids = list(dict.fromkeys(passage_ids))
+        missing = set(ids)
+        segments = []
+        for segment in self._segments:
+            places = [place for place in segment.find(ids) if place is not None]
+            missing.difference_update(segment.ids.strings[place] for place in places)
+            segments.append(segment.without(places) if places else segment)
+        if missing:
+            raise _no_such_passage(next(one for one in ids if one in missing))
+        return self._of(segments, self.name)
+
+    def merge(self) -> LexicalIndex:
+        """The index as one segment without deleted passages, as if built anew, at less cost."""
+        if self._searcher.whole is not None:
+            return self
+        one = merged(self._next_name(), self._segments, self.tokenizer, k1=self.k1, b=self.b)
+        return self._of([one], self.name)
 
     def save(self, directory: str | PathLike[str]) -> None:
-        """Write the index into a directory, in place of one that is there; see :mod:`hybridrank.storage`."""
-        settings = {"tokenizer": self.vocabulary.tokenizer.settings()}
+        """Write the index into a directory, in place of one that is there; see :mod:`hybridrank.storage`.
+
+        Segments that were opened from this directory, and still stand there, are not written again, so that
+        saving after :meth:`add` and :meth:`delete` costs what they changed. Readers see the old index
+        or the new one.
+        """
+        settings = {"tokenizer": self.tokenizer.settings()}
         with IndexWriter(directory, kind=_KIND, settings=settings) as writer:
-            Lexicon.save(self.vocabulary.terms, writer)
-            self.postings.save(writer)
-            store_passages(self.passages, writer)
+            writer.json("segments", [segment.name for segment in self._segments])
+            for segment in self._segments:
+                segment.save(writer)
 
     @classmethod
     def open(
@@ -92,26 +151,94 @@ class LexicalIndex:
             tokenizer = Tokenizer.from_settings(reader.settings["tokenizer"])
         except InputError as error:
             raise IndexTooNew(directory, error.reason, error.remedy) from error
-        return cls(Lexicon.load(tokenizer, reader), Postings.load(reader), StoredPassages(reader))
+        return cls._of([Segment.open(reader, name, tokenizer) for name in reader.json("segments")])
 
     def __len__(self) -> int:
         return len(self.passages)
 
-    def search(self, query: str, k: int = 10) -> Ranking:
+    @property
+    def passages(self) -> Sequence[Passage]:
+        """The passages, in the order of the corpus."""
+        return self._searcher.passages
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts passages and queries into terms."""
+        return self._segments[0].vocabulary.tokenizer
+
+    @property
+    def _segments(self) -> tuple[Segment, ...]:
+        return self._searcher.segments
+
+    @property
+    def n_segments(self) -> int:
+        """Of how many segments the index consists."""
+        return len(self._segments)
+
+    @property
+    def k1(self) -> float:
+        """How soon repeats of a term stop counting."""
+        return self._segments[0].postings.k1
+
+    @property
+    def b(self) -> float:
+        """How much long passages are held back."""
+        return self._segments[0].postings.b
+
+    @property
+    def vocabulary(self) -> TermLookup:
+        """The terms.
+
+        Raises :class:`~hybridrank.errors.InputError` until what was added or deleted is merged.
+        """
+        return self._only().vocabulary
+
+    @property
+    def postings(self) -> Postings:
+        """The postings. Raises :class:`~hybridrank.errors.InputError` as :attr:`vocabulary` does."""
+        return self._only().postings
+
+    def search(self, query: str, k: int = 10, *, where: Where | None = None) -> Ranking:
         """The best ``k`` passages, by score descending and then by place in the corpus.
 
         Fewer come back when fewer share a term with the query: none for a query that is empty or says nothing
-        that the corpus knows. Raises :class:`~hybridrank.errors.InputError` for ``k < 1`` and for a query
-        that is no string.
-        """
-        terms = self.vocabulary.lookup(check_query(query))
-        positions, scores = self.postings.top(terms, check_depth(k))
-        reasons = self._reasons(terms, positions, scores)
-        return Ranking(query=query, hits=tuple(map(self._hit, positions.tolist(), reasons)))
+        that the corpus knows.
 
-    def search_many(self, queries: Iterable[str], k: int = 10) -> list[Ranking]:
+        ``where`` limits the search to some passages before the best are chosen: a function that is true of
+        them, or an array of one ``bool`` a passage, in the order of the corpus. A function is asked about as
+        few passages as settle the matter; where few passages pass and many searches share the condition, the
+        array that :meth:`mask` makes of it is faster. Statistics are always those of the whole corpus.
+
+        Raises :class:`~hybridrank.errors.InputError` for ``k < 1``, for a query that is no string, and for an
+        array of another shape.
+        """
+        asks = self._searcher.ask(check_query(query))
+        return self._ranking(query, asks, self._searcher.best(asks, check_depth(k), where))
+
+    def search_many(
+        self, queries: Iterable[str], k: int = 10, *, where: Where | None = None
+    ) -> list[Ranking]:
         """The same as :meth:`search` of each query, in order."""
-        return [self.search(query, k) for query in queries]
+        if where is not None:
+            return [self.search(query, k, where=where) for query in queries]
+        asked = list(queries)
+        return [
+            self._ranking(query, self._searcher.ask(query), found)
+            for query, found in zip(asked, self.top_many(asked, k), strict=True)
+        ]
+
+    def top_many(self, queries: Iterable[str], k: int = 10) -> list[Found]:
+        """The positions and scores of the best ``k`` passages of each query, without anything else.
+
+        These are those of :meth:`search_many`, which spends most of its time on passages and reasons.
+        """
+        asked = [check_query(query) for query in queries]
+        return self._searcher.best_of_many(asked, check_depth(k))
+
+    def mask(self, condition: Callable[[Passage], bool]) -> NDArray[np.bool_]:
+        """Which passages a condition holds for, as ``where`` of :meth:`search` takes it."""
+        every = (bool(condition(passage)) for passage in self.passages)
+        return np.fromiter(every, dtype=bool, count=len(self))
 
     def explain(self, query: str, passage_id: str) -> Reason | None:
         """Why a passage is found by a query, whatever its rank; ``None`` when they share no term.
@@ -119,92 +246,58 @@ class LexicalIndex:
         Raises :class:`~hybridrank.errors.InputError` for an id that is not in the index.
         """
         position = self.position_of(passage_id)
-        terms = self.vocabulary.lookup(check_query(query))
-        docs, scores = self.postings.matches(terms)
-        at = np.flatnonzero(docs == position)
-        if len(at) == 0:
-            return None
-        score = scores[at[0]]
-        rank = 1 + int(np.sum(scores > score) + np.sum(scores[: at[0]] == score))
-        (reason,) = self._reasons(terms, docs[at], scores[at])
-        return Reason(source=self.name, rank=rank, score=reason.score, terms=reason.terms)
+        asks = self._searcher.ask(check_query(query))
+        found = self._searcher.best(asks, max(len(self), 1))
+        hits = self._ranking(query, asks, found, only=position).hits
+        return hits[0].reasons[0] if hits else None
 
     def position_of(self, passage_id: str) -> int:
         """The place of a passage in the corpus, from 0.
 
         Raises :class:`~hybridrank.errors.InputError` for an id that is not in the index.
         """
-        if self._positions is None:
-            self._positions = {passage_id: place for place, passage_id in enumerate(_ids(self.passages))}
-        try:
-            return self._positions[passage_id]
-        except KeyError:
-            raise InputError(
-                f"there is no passage {passage_id!r} in the index",
-                remedy="Give the id of an indexed passage.",
-            ) from None
+        position = self._searcher.position_of(passage_id)
+        if position is None:
+            raise _no_such_passage(passage_id)
+        return position
 
-    def _hit(self, position: int, reason: Reason) -> Hit:
-        passage = self.passages[position]
-        return Hit(
-            passage_id=passage.id,
-            position=position,
-            rank=reason.rank,
-            score=reason.score,
-            passage=passage,
-            reasons=(reason,),
-        )
-
-    def _reasons(
-        self, terms: NDArray[np.int32], positions: NDArray[np.int32], scores: NDArray[np.float32]
-    ) -> list[Reason]:
-        numbers, shares = self.postings.contributions(terms, positions)
-        names = [self.vocabulary.terms[number] for number in numbers.tolist()]
-        return [
-            Reason(source=self.name, rank=rank, score=score, terms=_largest_first(names, given))
-            for rank, (score, given) in enumerate(
-                zip(scores.tolist(), shares.T.tolist(), strict=True), start=1
+    def _ranking(self, query: str, asks: Sequence[Asked], found: Found, only: int | None = None) -> Ranking:
+        positions, scores = found
+        at = np.arange(len(positions)) if only is None else np.flatnonzero(positions == only)
+        shares = self._searcher.shares(asks, positions[at])
+        ranks, places, some = (at + 1).tolist(), positions[at].tolist(), scores[at].tolist()
+        hits = []
+        for rank, place, score, terms in zip(ranks, places, some, shares, strict=True):
+            passage = self.passages[place]
+            hits.append(
+                Hit(
+                    passage_id=passage.id,
+                    position=place,
+                    rank=rank,
+                    score=score,
+                    passage=passage,
+                    reasons=(Reason(source=self.name, rank=rank, score=score, terms=terms),),
+                )
             )
-        ]
+        return Ranking(query=query, hits=tuple(hits))
 
-
-def _ids(passages: Sequence[Passage]) -> Iterable[str]:
-    # Those of a stored corpus are read without its texts.
-    return passages.ids if isinstance(passages, StoredPassages) else (passage.id for passage in passages)
-
-
-def _largest_first(names: list[str], shares: list[float]) -> dict[str, float]:
-    matched = [(name, share) for name, share in zip(names, shares, strict=True) if share > 0]
-    return dict(sorted(matched, key=lambda pair: (-pair[1], pair[0])))
-
-
-def _check_passages(corpus: Sequence[Passage]) -> None:
-    for place, passage in enumerate(corpus):
-        if not isinstance(passage, Passage):
+    def _only(self) -> Segment:
+        if self._searcher.whole is None:
             raise InputError(
-                f"passage {place} is a {type(passage).__name__}, not a Passage",
-                remedy="For texts of your own use rank(query, texts), or split_document.",
+                f"the index consists of {self.n_segments} segments, or has deleted passages",
+                remedy="Call merge(), and use the index that it returns.",
             )
+        return self._searcher.whole
+
+    def _next_name(self) -> str:
+        return _segment_name(1 + max(int(segment.name.rpartition("-")[2]) for segment in self._segments))
 
 
-def _check_ids(corpus: Sequence[Passage]) -> None:
-    seen: dict[str, int] = {}
-    for place, passage_id in enumerate(_ids(corpus)):
-        first = seen.setdefault(passage_id, place)
-        if first != place:
-            raise InputError(
-                f"passages {first} and {place} (counted from 0) have the same id {passage_id!r}",
-                remedy="Give each passage an id of its own.",
-            )
+def _segment_name(number: int) -> str:
+    return f"segment-{number:06d}"
 
 
-def _warn_of_silent(corpus: Sequence[Passage], silent: NDArray[np.intp]) -> None:
-    if len(silent) == 0:
-        return
-    named = ", ".join(repr(corpus[place].id) for place in silent[:_NAMED])
-    more = f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
-    warnings.warn(
-        f"{len(silent)} of {len(corpus)} passages hold no term and can never be found: {named}{more}",
-        HybridrankWarning,
-        stacklevel=3,
+def _no_such_passage(passage_id: str) -> InputError:
+    return InputError(
+        f"there is no passage {passage_id!r} in the index", remedy="Give the id of an indexed passage."
     )

@@ -36,6 +36,7 @@ __all__ = [
     "fingerprint",
     "foreign_files",
     "read_manifest",
+    "without_generation",
 ]
 
 FORMAT = "hybridrank index"
@@ -49,6 +50,7 @@ SAMPLES = 8  # sampled blocks a file, evenly spread, the first and last among th
 REBUILD = "Build the index again."
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:/[a-z0-9][a-z0-9_-]*)*")
+_GENERATION = re.compile(r"(.+)\.g\d{6,}(?=\.)")
 _DATA_FILE = re.compile(r"[a-z0-9_.-]+\.g(\d{6,})(?:\.(?:text|offsets))?\.(?:npy|json|txt)")
 
 
@@ -107,6 +109,15 @@ def file_name(name: str, generation: int, suffix: str) -> str:
             remedy="Use lower-case letters, digits, '_' and '-', with '/' between a prefix and a name.",
         )
     return f"{name.replace('/', '.')}.g{generation:06d}.{suffix}"
+
+
+def without_generation(name: str) -> str:
+    """What the files of one part are called whichever build wrote them.
+
+    >>> without_generation("blocks.indptr.g000003.npy")
+    'blocks.indptr.npy'
+    """
+    return _GENERATION.sub(r"\1", name)
 
 
 def data_files(directory: Path) -> dict[str, int]:

@@ -10,7 +10,7 @@ Writing
     A build writes files of a new generation beside the old ones, then replaces the manifest in one step
     *inside* the directory (its parent may be unwritable). A build that is killed therefore leaves the old
     index, or none. What killed builds and superseded generations left behind is removed once the next
-    manifest is in place.
+    manifest is in place. A build may take over parts that stand, whose files then keep their names.
 
 Reading
     :meth:`IndexReader.open` checks the manifest, then the data files: every byte when they total at most 64
@@ -56,6 +56,7 @@ from hybridrank.manifest import (
     fingerprint,
     foreign_files,
     read_manifest,
+    without_generation,
 )
 
 if sys.platform == "win32":  # pragma: no cover
@@ -163,6 +164,26 @@ class IndexWriter:
     def text(self, name: str, value: str) -> None:
         """Store one text as a file that can be read by itself: UTF-8, unchanged, lone surrogates kept."""
         self._write(self._claim(name, "text"), "txt", value.encode("utf-8", "surrogatepass"))
+
+    def keep(self, source: IndexReader, prefix: str) -> bool:
+        """Take over the parts under a prefix as they stand in this directory, instead of writing them.
+
+        Only if they stand there as ``source`` read them, which may have been opened before; otherwise nothing
+        is taken over and the answer is ``False``.
+        """
+        parts = {name: kind for name, kind in source.parts.items() if name.startswith(f"{prefix}/")}
+        files = {
+            name: entry
+            for name, entry in source.entries.items()
+            if without_generation(name).startswith(f"{prefix.replace('/', '.')}.")
+        }
+        standing = self._standing()
+        if standing is None or not parts or any(standing.files.get(name) != files[name] for name in files):
+            return False
+        for name, kind in parts.items():
+            self._claim(name, kind)
+        self._files.update(files)
+        return True
 
     def _claim(self, name: str, kind: str) -> str:
         if not self._building:
@@ -275,7 +296,9 @@ class IndexReader:
         self.settings = manifest.settings
         self.generation = manifest.generation
         self.parts = manifest.parts
-        self._files = files
+        self.entries = manifest.files
+        # A part that was taken over carries the number of the build that wrote it.
+        self._files = {without_generation(name): array for name, array in files.items()}
 
     @classmethod
     def open(
@@ -331,7 +354,7 @@ class IndexReader:
     def _file(self, name: str, kind: str, suffix: str) -> NDArray[Any]:
         if self.parts.get(name) != kind:
             raise IndexIncomplete(self.directory, f"the index has no part {name!r} ({kind})", REBUILD)
-        return self._files[file_name(name, self.generation, suffix)]
+        return self._files[without_generation(file_name(name, self.generation, suffix))]
 
 
 def _open_files(directory: Path, manifest: Manifest, *, full: bool) -> dict[str, NDArray[Any]]:

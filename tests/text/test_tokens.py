@@ -260,14 +260,6 @@ def test_encoding_in_two_goes_is_encoding_in_one(first: list[str], second: list[
     assert in_turn.terms == at_once.terms
 
 
-def test_many_tokens_are_filtered_in_several_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [f"the sales of year {number}" for number in range(20)]
-    whole = Vocabulary(Tokenizer()).encode(texts)
-    monkeypatch.setattr(tokens, "_CHUNK", 7)
-    in_goes = Vocabulary(Tokenizer()).encode(iter(texts))
-    assert [part.tolist() for part in whole] == [part.tolist() for part in in_goes]
-
-
 def test_nothing_to_encode() -> None:
     ids, indptr = Vocabulary(Tokenizer()).encode([])
     assert ids.tolist() == []

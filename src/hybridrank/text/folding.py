@@ -18,7 +18,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from itertools import pairwise
 
-__all__ = ["FoldedText", "fold"]
+__all__ = ["FoldedText", "fold", "replace_frequent"]
 
 # Folding goes run by run: the characters outside ASCII, with the ASCII character that combining marks may sit
 # on.
@@ -102,14 +102,19 @@ def fold(text: str) -> str:
     >>> fold("Ｑ２ Straße, ﬁnance’s 10‑K")
     "q2 strasse, finance's 10-k"
     """
-    plain = _replace_frequent(text)
+    plain = replace_frequent(text)
     if not plain.isascii():
         plain = _RUN.sub(_fold_match, plain)
     # Lower-casing touches what stood outside the runs; inside them letters are folded and keep their length.
     return plain.lower()
 
 
-def _replace_frequent(text: str) -> str:
+def replace_frequent(text: str) -> str:
+    """A text with the most frequent characters outside ASCII replaced, each by one that folds the same.
+
+    >>> replace_frequent("The company’s “Plan”")
+    "The company's  Plan "
+    """
     if not text.isascii():
         for char, replacement in _FREQUENT:
             text = text.replace(char, replacement)
@@ -132,7 +137,7 @@ class FoldedText:
         self._folded_at = [0]
         self._original_at = [0]
         self._stretch = [True]
-        plain = _replace_frequent(text)
+        plain = replace_frequent(text)
         if not plain.isascii():
             self._divide(plain)
 

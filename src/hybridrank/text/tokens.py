@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridrank.errors import InputError
+from hybridrank.text.encoding import DROPPED, BatchEncoder
 from hybridrank.text.folding import FoldedText, fold
 from hybridrank.text.stopwords import stop_words_for
 from hybridrank.text.surfaces import find_surfaces, is_unspaced, iter_surfaces, unspaced_spans
@@ -30,8 +31,7 @@ _INSIDE_NUMBER = re.compile(r"[-,]")
 _LONGEST = 255  # characters of a term; what is longer is cut, for it is data rather than a word
 _MEMO_LIMIT = 1 << 20  # surfaces remembered by a tokenizer
 
-_DROPPED, _SEVERAL = -1, -2  # what a surface can stand for besides a term's id
-_CHUNK = 1 << 22  # tokens gathered before they are filtered in one go
+_SEVERAL = DROPPED - 1  # what a run of an unspaced script stands for, in place of a term's id
 
 
 class TokenSpan(NamedTuple):
@@ -245,6 +245,7 @@ class Vocabulary(TermLookup):
         if len(self._ids) != len(self.terms):
             raise InputError("a vocabulary with a repeated term", remedy="Give each term once.")
         self._growing = _GrowingMemo(self)
+        self._encoder = BatchEncoder(self._growing.__getitem__, self._numbers)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Vocabulary, (self.tokenizer, self.terms)
@@ -266,26 +267,18 @@ class Vocabulary(TermLookup):
         Returns ``(ids, indptr)``: the ids of text ``i``, in order and with repeats, are
         ``ids[indptr[i]:indptr[i + 1]]``.
         """
-        parts: list[NDArray[np.int32]] = []
-        lengths: list[NDArray[np.int64]] = []
-        gathered: list[NDArray[np.int32]] = []
-        n_gathered = 0
-        for text in texts:
-            gathered.append(self._numbers(fold(text)))
-            n_gathered += len(gathered[-1])
-            if n_gathered >= _CHUNK:
-                _keep_terms(gathered, parts, lengths)
-                gathered, n_gathered = [], 0
-        _keep_terms(gathered, parts, lengths)
-        indptr = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
-        np.cumsum(np.concatenate(lengths), out=indptr[1:])
-        return np.concatenate(parts), indptr
+        parts = [np.zeros(0, dtype=np.int32)]
+        lengths = [np.zeros(1, dtype=np.int64)]
+        for ids, counts in self._encoder.encode(texts):
+            parts.append(ids)
+            lengths.append(counts)
+        return np.concatenate(parts), np.cumsum(np.concatenate(lengths))
 
     def _numbers(self, folded: str) -> NDArray[np.int32]:
-        """What each surface of a folded text stands for: an id, or ``_DROPPED``."""
+        """What each surface of a folded text stands for: an id, or ``DROPPED``."""
         found = find_surfaces(folded)
         numbers = np.fromiter(map(self._growing.__getitem__, found), dtype=np.int32, count=len(found))
-        if folded.isascii() or not np.any(numbers == _SEVERAL):
+        if not np.any(numbers == _SEVERAL):
             return numbers
         expanded: list[int] = []
         for number, surface in zip(numbers.tolist(), found, strict=True):
@@ -306,7 +299,7 @@ class _GrowingMemo(dict[str, int]):
         if is_unspaced(surface):
             return _SEVERAL  # a run hardly ever comes back, so it is not kept
         term = self._vocabulary.tokenizer.term(surface)
-        number = _DROPPED if term is None else self._vocabulary.add(term)
+        number = DROPPED if term is None else self._vocabulary.add(term)
         if len(surface) <= _LONGEST:
             self[surface] = number
         return number
@@ -323,17 +316,6 @@ def _stop_surface(word: Any) -> str:
     else:
         return surfaces[0]
     raise InputError(f"the stop word {word!r} {reason}", remedy="Give single words, or leave it out.")
-
-
-def _keep_terms(
-    gathered: list[NDArray[np.int32]], parts: list[NDArray[np.int32]], lengths: list[NDArray[np.int64]]
-) -> None:
-    """Move the ids of some texts to ``parts``, without what was dropped, and their counts to ``lengths``."""
-    ids = np.concatenate([np.zeros(0, dtype=np.int32), *gathered])
-    kept = ids >= 0
-    n_before = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))
-    parts.append(ids[kept])
-    lengths.append(np.diff(n_before[np.cumsum([0, *map(len, gathered)])]))
 
 
 @lru_cache(maxsize=32)

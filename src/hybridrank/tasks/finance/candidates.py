@@ -141,8 +141,7 @@ class CandidateFinder:
         reports = self.reports
         words = np.zeros(self.n_blocks)
         for term, weight in zip(terms.tolist(), term_weights.tolist(), strict=True):
-            start, end = reports.blocks.indptr[term], reports.blocks.indptr[term + 1]
-            docs, impacts = reports.blocks.docs[start:end], reports.blocks.impacts[start:end]
+            docs, impacts = reports.blocks.of(term)
             damping = self.damping(term, names)
             share = 1.0 if damping is None else damping[reports.report_of_block[docs]]
             words[docs] += weight * impacts * share

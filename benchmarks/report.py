@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measure import MEBIBYTE, Build, Comparison, Run
-from benchmarks.significance import CONFIDENCE, RESAMPLES, Interval, paired_interval
 from benchmarks.systems import OURS, PLAIN
+from hybridrank.evaluation.significance import CONFIDENCE, RESAMPLES, Interval, paired_interval
 from hybridrank.tasks.finance.scoring import REFERENCE_QUALITY, reward
 
 FORMAT = 1

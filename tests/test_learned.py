@@ -234,7 +234,7 @@ def test_a_reason_names_the_features_that_pulled_most() -> None:
     assert all(terms[name] == shares[name] for name in terms)
     least = min(map(abs, terms.values()))
     assert all(abs(share) <= least for name, share in shares.items() if name not in terms)
-    assert f"bigrams {terms['bigrams']:.4g}" in RERANKER.rerank(ranking).explain()
+    assert f"bigrams {terms['bigrams']:+.4g}" in RERANKER.rerank(ranking).explain()
 
 
 def test_reasons_are_a_mapping_like_any_other() -> None:

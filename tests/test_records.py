@@ -65,6 +65,13 @@ def test_usage_adds_up() -> None:
     assert one + Usage() == one
 
 
+def test_usage_says_what_was_used() -> None:
+    assert str(Usage()) == "nothing"
+    assert str(Usage(requests=2, tokens=1200, seconds=0.5, cache_hits=3)) == (
+        "2 requests, 1,200 tokens, 0.5 s, 3 from the cache"
+    )
+
+
 def test_a_ranking_is_a_sequence_of_hits() -> None:
     assert len(RANKING) == 2
     assert list(RANKING) == [RANKING[0], RANKING[-1]] == list(HITS)
@@ -76,17 +83,28 @@ def test_a_ranking_is_a_sequence_of_hits() -> None:
 
 
 def test_a_ranking_explains_itself() -> None:
-    ranking = dataclasses.replace(RANKING, degraded="no budget left for reranking")
+    ranking = dataclasses.replace(
+        RANKING, degraded="no budget left for reranking", usage=Usage(requests=1, tokens=900)
+    )
     assert ranking.explain(width=9).splitlines() == [
         "2 hits for 'net sales?'",
         "degraded: no budget left for reranking",
+        "used: 1 request, 900 tokens",
         "1. a  score 1.25",
         "   bm25: rank 1, score 1.25 = sale 1 + net 0.25",
         "   Net sales…",
         "2. b  score 0.5",
-        "   bm25: rank 2, score 0.5 = sale 1 + net 0.25",
+        "   bm25: rank 2, score 0.5, most from sale +1, net +0.25",
     ]
     assert "   Net sales rose.\n" in RANKING.explain()
+
+
+def test_shares_that_do_not_make_up_the_score_are_not_summed() -> None:
+    reason = Reason(source="learned", rank=1, score=2.5, terms={"bm25": 1.5, "length": -0.25})
+    hit = dataclasses.replace(HITS[1], reasons=(reason,))
+    assert Ranking(query="q", hits=(hit,)).explain().splitlines()[-1] == (
+        "   learned: rank 1, score 2.5, most from bm25 +1.5, length -0.25"
+    )
 
 
 def test_an_explanation_shows_the_beginning_of_a_long_passage_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
@@ -105,6 +106,8 @@ class Usage:
 
     >>> Usage(requests=1, tokens=10) + Usage(requests=2, cache_hits=1)
     Usage(requests=3, tokens=10, seconds=0.0, cache_hits=1)
+    >>> print(Usage(requests=1, tokens=1200, seconds=0.75))
+    1 request, 1,200 tokens, 0.75 s
     """
 
     requests: int = 0
@@ -119,6 +122,13 @@ class Usage:
             seconds=self.seconds + other.seconds,
             cache_hits=self.cache_hits + other.cache_hits,
         )
+
+    def __str__(self) -> str:
+        counted = ((self.requests, "request"), (self.tokens, "token"))
+        parts = [f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in counted if count]
+        parts += [f"{self.seconds:.3g} s"] if self.seconds else []
+        parts += [f"{self.cache_hits:,} from the cache"] if self.cache_hits else []
+        return ", ".join(parts) or "nothing"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,13 +162,18 @@ class Ranking(Sequence[Hit]):
         return replace(self, hits=self.hits[:k])
 
     def explain(self, *, width: int = 80) -> str:
-        """Why each hit is there, as text: its place in each list and what each query term gave.
+        """Why each hit is there, as text: its place in each list, and what each query term gave, or which
+        features pulled most; what was left out, and what outside services were used for.
 
-        ``width`` is the number of characters of a passage that are shown; line breaks in it become spaces.
+        Shares that make up a score stand behind ``=``; where they are only the largest, as of a learned
+        ranker, behind ``most from``. ``width`` is the number of characters of a passage that are shown; line
+        breaks in it become spaces.
         """
         lines = [f"{len(self.hits)} {'hit' if len(self.hits) == 1 else 'hits'} for {self.query!r}"]
         if self.degraded is not None:
             lines.append(f"degraded: {self.degraded}")
+        if self.usage != Usage():
+            lines.append(f"used: {self.usage}")
         for hit in self.hits:
             lines.append(f"{hit.rank}. {hit.passage_id}  score {hit.score:.4g}")
             lines.extend(f"   {_explain(reason)}" for reason in hit.reasons)
@@ -169,9 +184,13 @@ class Ranking(Sequence[Hit]):
 
 def _explain(reason: Reason) -> str:
     line = f"{reason.source}: rank {reason.rank}, score {reason.score:.4g}"
-    if reason.terms:
-        line += " = " + " + ".join(f"{term} {share:.4g}" for term, share in reason.terms.items())
-    return line
+    shares = reason.terms.items()
+    if not shares:
+        return line
+    # Scores may be of single precision, and a model's largest pulls are not all of its score.
+    if math.isclose(math.fsum(share for _, share in shares), reason.score, rel_tol=1e-4, abs_tol=1e-6):
+        return f"{line} = {' + '.join(f'{term} {share:.4g}' for term, share in shares)}"
+    return f"{line}, most from {', '.join(f'{term} {share:+.4g}' for term, share in shares)}"
 
 
 def _shorten(text: str, width: int) -> str:

@@ -1,0 +1,1 @@
+"""A page that shows rankings to a person: one HTML file that asks nothing of the network."""

@@ -1,0 +1,73 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridrank.errors import InputError
+from hybridrank.tasks.meetings.history import Meeting, Turn
+from hybridrank.tasks.meetings.memory import Memory, split_topic
+from hybridrank.tasks.meetings.notes import make_memory
+from hybridrank.tasks.meetings.vocabulary import terms
+from tests.tasks.meetings.sample import MAX_BYTES, MEETINGS
+
+HISTORIES = st.lists(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["A", "PhD B"]),
+            st.text(max_size=80) | st.sampled_from(["The pump leaks .", "OK ."]),
+        ),
+        max_size=8,
+    ),
+    max_size=3,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(HISTORIES, st.integers(100, 2000))
+def test_the_budget_is_never_exceeded(history: list[list[tuple[str, str]]], max_bytes: int) -> None:
+    meetings = [
+        Meeting(meeting_id=str(at), turns=tuple(Turn(*turn) for turn in turns))
+        for at, turns in enumerate(history)
+    ]
+    text = make_memory(meetings, max_bytes=max_bytes).to_json()
+    assert len(text.encode("utf-8")) <= max_bytes
+    assert Memory.from_json(text).to_json() == text
+
+
+@pytest.mark.parametrize("max_bytes", [1_000, 4_000, 8_000])
+def test_a_larger_budget_is_made_use_of(max_bytes: int) -> None:
+    size = len(make_memory(MEETINGS, max_bytes=max_bytes).to_json().encode("utf-8"))
+    assert 0.5 * max_bytes < size <= max_bytes
+
+
+def test_the_same_meetings_give_the_same_bytes(sample_memory: Memory) -> None:
+    assert make_memory(MEETINGS, max_bytes=MAX_BYTES).to_json() == sample_memory.to_json()
+
+
+def test_every_word_comes_from_the_meeting_and_what_was_said_from_the_turns(sample_memory: Memory) -> None:
+    turns_of = {meeting.meeting_id: meeting.turns for meeting in MEETINGS}
+    assert sample_memory.notes
+    for source in sample_memory.sources():
+        topic, said = split_topic(source.text)
+        turns = turns_of[source.meeting_id]
+        assert set(terms(" ".join(topic))) <= set(terms(" ".join(turn.text for turn in turns)))
+        own = turns[source.first : source.last + 1]
+        speakers = {turn.speaker for turn in own}
+        for line in said.split("\n"):
+            assert line.partition(": ")[0] in speakers
+        assert source.last - source.first < 5
+    assert [source.text for source in sample_memory.sources()] == list(sample_memory.notes)
+
+
+def test_the_learned_selector_makes_another_memory(sample_memory: Memory) -> None:
+    learned = make_memory(MEETINGS, max_bytes=MAX_BYTES, selector="learned")
+    assert len(learned.to_json().encode("utf-8")) <= MAX_BYTES
+    assert learned.notes != sample_memory.notes
+
+
+def test_too_few_bytes_for_anything_are_refused() -> None:
+    with pytest.raises(InputError, match="max_bytes is 10; a memory of 6 meetings"):
+        make_memory(MEETINGS, max_bytes=10)
+
+
+def test_no_meetings_make_an_empty_memory() -> None:
+    assert make_memory([]).notes == ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -11,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hybridrank.errors import InputError
+from hybridrank.text.json_lines import filled_lines, parse_row, read_json_lines
 
-__all__ = ["Problem", "Question", "Report", "read_json_lines", "read_questions", "read_reports"]
+__all__ = ["Problem", "Question", "Report", "read_questions", "read_reports"]
 
 REPORTS = "reports.jsonl"
 
@@ -63,9 +62,9 @@ def read_questions(path: str | PathLike[str]) -> Iterator[Question | Problem]:
     """
     place = Path(path)
     seen: dict[str, int] = {}
-    for number, line in _lines(place, "Give a file of questions, one JSON object a line."):
+    for number, line in filled_lines(place, "Give a file of questions, one JSON object a line."):
         try:
-            row = _row(line, place, number)
+            row = parse_row(line, place, number)
             query_id, text = (_text(row, key, place, number) for key in ("query_id", "question"))
             if query_id in seen:
                 raise InputError(
@@ -79,60 +78,6 @@ def read_questions(path: str | PathLike[str]) -> Iterator[Question | Problem]:
             continue
         seen[query_id] = number
         yield Question(query_id=query_id, text=text)
-
-
-def read_json_lines(path: Path, remedy: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSONL file with their line numbers, from 1.
-
-    ``remedy`` is for a file that cannot be read. Raises :class:`~hybridrank.errors.InputError` with file,
-    line and reason.
-    """
-    for number, line in _lines(path, remedy):
-        yield number, _row(line, path, number)
-
-
-def _lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that are not blank, as bytes: so that one bad character harms no other line."""
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                content = line.removeprefix(BOM_UTF8) if number == 1 else line
-                if content.strip():
-                    yield number, content.rstrip(b"\r\n")
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", file=path, remedy=remedy) from error
-
-
-def _row(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    try:
-        row = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.start + 1} of the line is not UTF-8",
-            file=path,
-            line=number,
-            remedy="Save the file as UTF-8.",
-        ) from None
-    except ValueError as error:  # also a number of more digits than Python reads
-        where = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
-        raise InputError(
-            f"not valid JSON ({where})", file=path, line=number, remedy="Put one JSON object on each line."
-        ) from None
-    except RecursionError:
-        raise InputError(
-            "JSON that is nested too deeply",
-            file=path,
-            line=number,
-            remedy="Put one flat JSON object on each line.",
-        ) from None
-    if not isinstance(row, dict):
-        raise InputError(
-            f"a JSON {type(row).__name__}, not an object",
-            file=path,
-            line=number,
-            remedy="Put one JSON object on each line.",
-        )
-    return row
 
 
 def _text(row: dict[str, Any], key: str, path: Path, number: int) -> str:

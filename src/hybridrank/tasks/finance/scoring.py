@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from hybridrank.errors import InputError
-from hybridrank.tasks.finance.corpus import read_json_lines
 from hybridrank.tasks.finance.layout import LONGEST
 from hybridrank.tasks.finance.spans import MOST_SPANS
+from hybridrank.text.json_lines import read_json_lines
 
 __all__ = [
     "REFERENCE_QUALITY",

@@ -15,6 +15,7 @@ from hybridrank.ranking_model import RankingModel
 from hybridrank.records import Span
 from hybridrank.tasks.finance.candidates import CandidateFinder, Candidates, Weights
 from hybridrank.tasks.finance.index import IndexedReports
+from hybridrank.tasks.finance.neural import NeuralScores, NeuralSignals
 from hybridrank.tasks.finance.ranker import DEPTH, SHIPPED, WINDOWS, EvidenceRanker, open_model
 from hybridrank.tasks.finance.spans import MOST_SPANS, check_span, choose, cover
 
@@ -44,17 +45,34 @@ class Evidence:
     terms: tuple[str, ...]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Answer:
+    """Candidates, their scores, the places of those that are chosen, and what services said of each, where
+    the model has learned from it."""
+
+    found: Candidates
+    scores: NDArray[np.float64]
+    places: list[int]
+    said: NeuralScores | None
+
+
 class FinanceIndex:
     """Annual reports that answer questions with exact spans; made by :meth:`open` after a build.
 
-    ``model`` is a learned ranker of windows, or ``None`` for the order that needs none. It may be shared by
-    processes; within one, calls must not run at the same time.
+    ``model`` is a learned ranker of windows, or ``None`` for the order that needs none; ``neural`` asks
+    outside services about the best windows, where there are any. It may be shared by processes; within one,
+    calls must not run at the same time.
     """
 
     def __init__(
-        self, reports: IndexedReports, weights: Weights | None = None, model: RankingModel | None = None
+        self,
+        reports: IndexedReports,
+        weights: Weights | None = None,
+        model: RankingModel | None = None,
+        neural: NeuralSignals | None = None,
     ) -> None:
         self.reports = reports
+        self.neural = neural
         chosen = weights or Weights()
         self.finder = CandidateFinder(reports, chosen if model is None else replace(chosen, depth=DEPTH))
         self.ranker = None if model is None else EvidenceRanker(self.finder, model)
@@ -66,16 +84,18 @@ class FinanceIndex:
         directory: str | PathLike[str],
         *,
         model: str | PathLike[str] | None = SHIPPED,
+        neural: NeuralSignals | None = None,
         verify: Literal["auto", "full"] = "auto",
     ) -> FinanceIndex:
         """Open an index that :func:`hybridrank.tasks.finance.build` wrote.
 
         ``model`` is the directory of a model that ``hybridrank finance train`` wrote, ``"shipped"`` for the
         one that the package brings, or ``None`` to rank without. Where LightGBM cannot be loaded the shipped
-        model is done without, and a :class:`~hybridrank.errors.HybridrankWarning` says so.
+        model is done without, and a :class:`~hybridrank.errors.HybridrankWarning` says so. ``neural`` are
+        services to ask about the best windows.
         :meth:`hybridrank.storage.IndexReader.open` says what is checked and raised.
         """
-        return cls(IndexedReports.open(directory, verify=verify), model=open_model(model))
+        return cls(IndexedReports.open(directory, verify=verify), model=open_model(model), neural=neural)
 
     def __len__(self) -> int:
         return len(self.reports.profiles)
@@ -85,17 +105,18 @@ class FinanceIndex:
 
         An empty list when no word of the question is known.
         """
-        found, _, places = self._answer(question, n_spans)
-        return [] if found is None else [self._span(found, place) for place in places]
+        answer = self._answer(question, n_spans)
+        return [] if answer is None else [self._span(answer.found, place) for place in answer.places]
 
     def evidence(self, question: str, n_spans: int = MOST_SPANS) -> list[Evidence]:
         """The same spans as :meth:`spans`, with text and reasons."""
-        found, scores, places = self._answer(question, n_spans)
-        if found is None:
+        answer = self._answer(question, n_spans)
+        if answer is None:
             return []
-        pulls = self.ranker.pulls(found, places) if self.ranker else [{}] * len(places)
+        found, places = answer.found, answer.places
+        pulls = self.ranker.pulls(found, places, answer.said) if self.ranker else [{}] * len(places)
         return [
-            self._evidence(found, place, rank, scores[place], pull)
+            self._evidence(found, place, rank, answer.scores[place], pull)
             for rank, (place, pull) in enumerate(zip(places, pulls, strict=True), start=1)
         ]
 
@@ -103,18 +124,44 @@ class FinanceIndex:
         """The same as :meth:`spans` of each question, in order."""
         return [self.spans(question, n_spans) for question in questions]
 
-    def _answer(
-        self, question: str, n_spans: int
-    ) -> tuple[Candidates | None, NDArray[np.float64], list[int]]:
-        """The candidates, their scores, and the places of those that are chosen."""
+    def _answer(self, question: str, n_spans: int) -> _Answer | None:
         found = self.finder.find(question)
         if found is None:
-            return None, np.zeros(0), []
+            return None
         if self.ranker is None:
-            return found, found.score, choose(found.report, found.start, found.end, found.score, n_spans)
-        found = found.best(WINDOWS)
-        scores = self.ranker.score(found)
-        return found, scores, cover(found.report, found.start, found.end, scores, n_spans)
+            scores, said = self._with_services(question, found, found.score)
+            places = choose(found.report, found.start, found.end, scores, n_spans)
+        else:
+            found = found.best(WINDOWS)
+            scores, said = self._with_services(question, found, self.ranker.score(found))
+            places = cover(found.report, found.start, found.end, scores, n_spans)
+        return _Answer(found=found, scores=scores, places=places, said=said)
+
+    def _with_services(
+        self, question: str, found: Candidates, scores: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NeuralScores | None]:
+        """The scores after the services have had their say about the best windows; and what they said."""
+        if self.neural is None:
+            return scores, None
+        said = self.ask(question, found, scores)
+        if self.ranker is not None and self.ranker.has_learned_neural:
+            return self.ranker.score(found, said), said
+        return self.neural.mixed(scores, said), None
+
+    def ask(self, question: str, found: Candidates, scores: NDArray[np.float64]) -> NeuralScores:
+        """What the services say of the windows that score best, one entry a candidate; NaN for the others."""
+        nothing = NeuralScores.nothing(len(found))
+        if self.neural is None:
+            return nothing
+        best = self.neural.places(scores)
+        return self.neural.ask(question, self.windows(found, best.tolist())).among(best, len(found))
+
+    def windows(self, found: Candidates, places: Iterable[int]) -> list[str]:
+        """The texts of some candidates."""
+        return [
+            self.text(int(found.report[place]))[int(found.start[place]) : int(found.end[place])]
+            for place in places
+        ]
 
     def _span(self, found: Candidates, place: int) -> Span:
         report = int(found.report[place])

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridrank.errors import InputError, MissingExtra
+from hybridrank.errors import InputError
+from hybridrank.evaluation.plotting import pyplot_for_files
+from hybridrank.evaluation.significance import paired_interval
 from hybridrank.ranking_model import RankingModel
-from hybridrank.tasks.finance.candidates import CandidateFinder, Weights
+from hybridrank.tasks.finance.candidates import Weights
 from hybridrank.tasks.finance.corpus import Problem, read_questions
 from hybridrank.tasks.finance.datasets import EvaluationSet, find_sets
 from hybridrank.tasks.finance.features import GROUPS, NAMES, EvidenceFeatures
 from hybridrank.tasks.finance.index import IndexedReports, build
+from hybridrank.tasks.finance.neural import NeuralSignals
 from hybridrank.tasks.finance.ranker import DEPTH, WINDOWS
 from hybridrank.tasks.finance.scoring import Label, Place, evidence_recall, page_hit
+from hybridrank.tasks.finance.search import FinanceIndex
 from hybridrank.tasks.finance.spans import MOST_SPANS, choose, cover
 
 __all__ = [
@@ -31,6 +33,8 @@ __all__ = [
     "Example",
     "ceilings",
     "cross_validate",
+    "examples_of",
+    "held_out_scores",
     "plot",
     "pyplot_for_files",
     "read_examples",
@@ -48,6 +52,7 @@ _ALWAYS_SEEN = 60  # best windows of a question that are always trained on
 _SEEN_BEYOND = 0.12  # share of the others
 _RECALL_AT = 150
 _FOLDS = 5
+_RESAMPLES = 2000  # of the intervals; few, for the published ones were
 _SEED = 0
 
 Tell = Callable[[str], None]
@@ -117,12 +122,17 @@ class Example:
 
 
 def read_examples(
-    data: Path, *, sets: Sequence[str] | None = None, tell: Tell = lambda message: None
+    data: Path,
+    *,
+    sets: Sequence[str] | None = None,
+    neural: NeuralSignals | None = None,
+    tell: Tell = lambda message: None,
 ) -> list[Example]:
     """Index each corpus below ``data`` and find the candidates of each labelled question.
 
     ``hybridrank.tasks.finance.datasets`` describes the layout; ``sets`` names the sets to read, or all.
-    Questions of which the corpus knows no word are left out. Raises
+    Questions of which the corpus knows no word are left out. ``neural`` are services to ask about the best
+    windows by the unlearned score, for the features that they give. Raises
     :class:`~hybridrank.errors.InputError` for a question without label.
     """
     found, homeless = find_sets(data, sets)
@@ -135,17 +145,19 @@ def read_examples(
             tell(f"indexing corpus {name}")
             build(corpus.path, index_dir)
             reports = IndexedReports.open(index_dir)
-            features = EvidenceFeatures(CandidateFinder(reports, Weights(depth=DEPTH)))
+            index = FinanceIndex(reports, Weights(depth=DEPTH), neural=neural)
             for one in found:
                 if one.corpus.name == name:
                     tell(f"finding candidates of {one.name} in {name}")
-                    examples.extend(_examples_of(one, reports, features))
+                    examples.extend(examples_of(one, index))
     return examples
 
 
-def _examples_of(
-    one: EvaluationSet, reports: IndexedReports, features: EvidenceFeatures
-) -> Iterable[Example]:
+def examples_of(one: EvaluationSet, index: FinanceIndex) -> Iterator[Example]:
+    """The same for the questions of one set, with an index of its corpus that opens blocks to the ranker's
+    depth (``Weights(depth=DEPTH)``)."""
+    reports = index.reports
+    features = EvidenceFeatures(index.finder)
     ids = [reports.ids[place] for place in range(len(reports.profiles))]
     companies = {
         document: profile.name.lower() or document
@@ -165,13 +177,14 @@ def _examples_of(
         if found is None:
             continue
         found = found.best(WINDOWS)
+        said = index.ask(question.text, found, found.score)
         numbers, document = np.unique(found.report, return_inverse=True)
         example = Example(
             set_name=f"{one.corpus.name}/{one.name}",
             query_id=question.query_id,
             company=companies[min(label.documents)],
             label=label,
-            features=features.compute(found),
+            features=features.compute(found, dense=said.dense, cross_encoder=said.cross_encoder),
             grade=np.zeros(len(found), dtype=np.int64),
             score=found.score,
             document=document,
@@ -243,22 +256,36 @@ def cross_validate(
     share: float = 1.0,
     tell: Tell = lambda message: None,
 ) -> NDArray[np.float64]:
-    """The quality of each example under a model that has seen no question on its company.
+    """The quality of each example under a model that has seen no question on its company; see
+    :func:`held_out_scores`."""
+    scores = held_out_scores(examples, folds=folds, without=without, share=share, tell=tell)
+    return np.array(
+        [example.quality(_cover(example, some)) for example, some in zip(examples, scores, strict=True)]
+    )
 
-    ``share`` is the part of the other companies that is learned from, one at least.
+
+def held_out_scores(
+    examples: Sequence[Example],
+    *,
+    folds: int = _FOLDS,
+    without: Sequence[str] = (),
+    share: float = 1.0,
+    learn_from: Callable[[Example], bool] = lambda example: example.may_be_learned_from,
+    tell: Tell = lambda message: None,
+) -> list[NDArray[np.float64]]:
+    """The scores of each example's windows by a model that has seen no question on its company.
+
+    ``share`` is the part of the other companies that is learned from, one at least; of these companies the
+    examples that ``learn_from`` says yes to.
     """
     companies = sorted({example.company for example in examples})
     order = np.random.default_rng(_SEED).permutation(len(companies))
     fold_of = {companies[place]: number % folds for number, place in enumerate(order.tolist())}
     rank_of = {companies[place]: number for number, place in enumerate(order.tolist())}
-    quality = np.zeros(len(examples))
+    scores = [np.zeros(0)] * len(examples)
     for fold in range(folds):
         tell(f"fold {fold + 1} of {folds}")
-        others = [
-            example
-            for example in examples
-            if fold_of[example.company] != fold and example.may_be_learned_from
-        ]
+        others = [example for example in examples if fold_of[example.company] != fold and learn_from(example)]
         ranked = sorted({rank_of[one.company] for one in others})
         learned = set(ranked[: math.ceil(share * len(ranked))])
         model = train((one for one in others if rank_of[one.company] in learned), without=without)
@@ -266,8 +293,8 @@ def cross_validate(
             if fold_of[example.company] == fold:
                 features = example.features.copy()
                 features[:, [NAMES.index(name) for name in without]] = np.nan
-                quality[number] = example.quality(_cover(example, model.predict(features)))
-    return quality
+                scores[number] = model.predict(features)
+    return scores
 
 
 def study(examples: Sequence[Example], *, tell: Tell = lambda message: None) -> dict[str, Any]:
@@ -291,7 +318,9 @@ def study(examples: Sequence[Example], *, tell: Tell = lambda message: None) -> 
                 "questions": len(places),
                 "unlearned": float(before[places].mean()),
                 "learned": float(after[places].mean()),
-                "difference_95": _interval(after[places] - before[places]),
+                "difference_95": list(
+                    paired_interval(after[places], before[places], resamples=_RESAMPLES)[1:]
+                ),
                 **ceilings([examples[place] for place in places]),
             }
             for name, places in sets.items()
@@ -336,26 +365,5 @@ def plot(model: RankingModel, path: str | PathLike[str]) -> None:
     pyplot.close(figure)
 
 
-def pyplot_for_files() -> ModuleType:
-    """``matplotlib.pyplot``, set to draw into files alone.
-
-    Raises :class:`~hybridrank.errors.MissingExtra` when matplotlib is not installed.
-    """
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingExtra("matplotlib", extra="bench") from None
-    matplotlib.use("Agg")
-    pyplot: ModuleType = import_module("matplotlib.pyplot")
-    return pyplot
-
-
 def _cover(example: Example, score: NDArray[np.float64]) -> list[int]:
     return cover(example.document, example.start, example.end, score)
-
-
-def _interval(differences: NDArray[np.float64]) -> list[float]:
-    """The 95 % percentile bootstrap interval of a mean; resampling questions, seeded."""
-    random = np.random.default_rng(_SEED)
-    picks = random.integers(0, len(differences), size=(2000, len(differences)))
-    return [float(bound) for bound in np.percentile(differences[picks].mean(axis=1), (2.5, 97.5))]

@@ -1,0 +1,1 @@
+"""The commands of each task, and what they have in common."""

@@ -11,6 +11,14 @@ nox.options.default_venv_backend = "virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "types", "tests"]
 
+INTEGRATIONS = [
+    "src/hybridrank/integrations",
+    "tests/integrations",
+    "--cov",
+    "--cov-config=tests/integrations/coverage.toml",
+    "--cov-report=term-missing:skip-covered",
+]
+
 
 def install(session: nox.Session, extra: str = "") -> None:
     """Install the project in place, with one of its extras, at versions known to work together."""
@@ -40,6 +48,61 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def integrations(session: nox.Session) -> None:
+    """Test the plugs against the frameworks themselves, with these frameworks' own tests where they have any.
+
+    Arguments after `--` choose tests and leave coverage out.
+    """
+    session.install(
+        *("-c", "constraints.txt", "-c", "tests/integrations/constraints.txt"),
+        *("-e", ".[dev,haystack,langchain,llama-index,pyterrier]"),
+        *("langchain-community", "langchain-tests", "llama-index-postprocessor-jinaai-rerank"),
+    )
+    # The latter two are of a plugin that only this session has, so that they cannot stand in pyproject.toml.
+    session.run(
+        "pytest",
+        *("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function"),
+        *(session.posargs or INTEGRATIONS),
+    )
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """Open reports in a Chromium that is installed, as Debian's package `chromium` is; skips without one."""
+    install(session, "dev,browser")
+    session.run("pytest", "tests/report/test_browser.py", *session.posargs)
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Tell stories of network failure over real sockets, 10,000 or `-- NUMBER` (the tests tell 2,000)."""
+    install(session, "dev")
+    number = session.posargs[0] if session.posargs else "10000"
+    session.run("pytest", "tests/jina/test_faults.py", env={"HYBRIDRANK_FAULT_STORIES": number})
+
+
+@nox.session
+def bench_hybrid(session: nox.Session) -> None:
+    """Measure what neural services add to finance evidence, beside LangChain and LlamaIndex.
+
+    `-- --data DIR [--service URL]`, or on the sample reports with a service that only plays one.
+    """
+    session.install(
+        *("-c", "constraints.txt", "-c", "tests/integrations/constraints.txt"),
+        *("-e", ".[bench,jina,langchain,llama-index]"),
+        *("langchain-classic", "langchain-community", "llama-index-postprocessor-jinaai-rerank"),
+    )
+    session.run("python", "-m", "benchmarks.hybrid", *(session.posargs or ["--smoke"]))
+
+
+@nox.session
+def bench_client(session: nox.Session) -> None:
+    """Measure what the clients add to a request beside bare httpx."""
+    install(session, "jina")
+    session.run("python", "-m", "benchmarks.client", *session.posargs)
+
+
+@nox.session
 def demo(session: nox.Session) -> None:
     """Run the whole finance job on the sample reports."""
     install(session)
@@ -51,6 +114,20 @@ def bench_finance(session: nox.Session) -> None:
     """Measure finance evidence beside the plain recipe: `-- --data DIR`, or on the sample reports."""
     install(session, "bench")
     session.run("python", "-m", "benchmarks.finance", *(session.posargs or ["--smoke"]))
+
+
+@nox.session
+def bench_meetings(session: nox.Session) -> None:
+    """Measure keeping and recalling of meetings: `-- --data DIR`, or on the sample meetings."""
+    install(session, "bench")
+    session.run("python", "-m", "benchmarks.meetings", *(session.posargs or ["--smoke"]))
+
+
+@nox.session
+def bench_peers(session: nox.Session) -> None:
+    """Measure search engines side by side: `-- --corpus DIR --queries FILE` or `--zipf N`, or the sample."""
+    install(session, "bench,fast,peers")
+    session.run("python", "-m", "benchmarks.peers", *(session.posargs or ["--smoke"]))
 
 
 @nox.session

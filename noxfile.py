@@ -44,7 +44,8 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests with branch coverage; arguments after `--` choose tests and leave coverage out."""
     install(session, "dev")
-    session.run("pytest", *(session.posargs or ["--cov", "--cov-report=term-missing:skip-covered"]))
+    arguments = session.posargs or ["--cov", "--cov-report=term-missing:skip-covered"]
+    session.run("pytest", "--numprocesses=auto", *arguments)
 
 
 @nox.session

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+from typing import TYPE_CHECKING
 
+from hybridrank.commands.services import add_budget_to, signals_from
 from hybridrank.commands.terminal import (
     FAILED,
     INTERRUPTED,
@@ -16,6 +18,9 @@ from hybridrank.commands.terminal import (
     writing,
 )
 from hybridrank.errors import InputError
+
+if TYPE_CHECKING:
+    from hybridrank.tasks.finance import FinanceIndex
 
 __all__ = ["add_to"]
 
@@ -37,6 +42,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--output", type=path_of, required=True, metavar="FILE.jsonl", help='{"query_id", "spans"} a line'
     )
+    add_budget_to(run)
     run.set_defaults(command=_run)
 
     evaluate = commands.add_parser("evaluate", help="score an index on questions with labels")
@@ -50,6 +56,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help='{"query_id", "units"} a line, one for each question; see the README',
     )
     evaluate.add_argument("--json", action="store_true", help="with each question's score, as JSON")
+    add_budget_to(evaluate)
     evaluate.set_defaults(command=_evaluate)
 
     train = commands.add_parser("train", help="learn the order of spans from labelled questions")
@@ -83,15 +90,15 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from hybridrank.tasks.finance import FinanceIndex
     from hybridrank.tasks.finance.run import run
 
-    index = FinanceIndex.open(options.index_dir)
+    index = _open(options)
     with progress("Answering", "questions") as advance:
         done = run(index, options.queries, options.output, progress=advance, complain=tell)
     parts = [f"{done.rows} rows written to {options.output}"]
     parts += [f"{done.problems} lines gave no question"] if done.problems else []
     parts += [f"{done.failed} questions failed"] if done.failed else []
+    parts += _services_of(index)
     parts += [f"stopped early by {signal.Signals(done.stopped).name}"] if done.stopped else []
     tell(", ".join(parts))
     # SIGTERM is how a time limit strikes, and what is done by then counts; Ctrl-C ends what comes after too.
@@ -100,11 +107,26 @@ def _run(options: argparse.Namespace) -> int:
     return FAILED if done.problems and not done.rows else 0
 
 
-def _evaluate(options: argparse.Namespace) -> int:
+def _open(options: argparse.Namespace) -> FinanceIndex:
+    """The index, with what asks services about the questions of the file."""
     from hybridrank.tasks.finance import FinanceIndex
+
+    index = FinanceIndex.open(options.index_dir)  # before anything is said of services or questions
+    index.neural = signals_from(options, options.index_dir, options.queries)
+    return index
+
+
+def _services_of(index: FinanceIndex) -> list[str]:
+    if index.neural is None:
+        return []
+    lost = f", {index.neural.degraded} questions without" if index.neural.degraded else ""
+    return [f"services: {index.neural.usage}{lost}"]
+
+
+def _evaluate(options: argparse.Namespace) -> int:
     from hybridrank.tasks.finance.evaluate import evaluate
 
-    index = FinanceIndex.open(options.index_dir)
+    index = _open(options)
     with progress("Answering", "questions") as advance:
         result = evaluate(index, options.queries, options.labels, progress=advance)
     if options.json:

@@ -16,6 +16,7 @@ from hybridrank.tasks.finance.assemble import SCRIPTS, assemble
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what takes seconds to copy; tests/app runs the whole."""
     monkeypatch.setattr(module, "_NEEDED", ("PyStemmer",))
+    monkeypatch.setattr(module, "_SERVICES", ("no-such-thing",))
 
 
 def test_it_holds_the_scripts_and_the_libraries(tmp_path: Path) -> None:
@@ -80,3 +81,15 @@ def test_a_failure_to_write_names_the_directory(tmp_path: Path) -> None:
         InputError, match=r": cannot be written \(.*\). Choose a directory that you may write"
     ):
         assemble(tmp_path)
+
+
+def test_what_asks_services_is_brought_where_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SERVICES", ("snowballstemmer",))
+    monkeypatch.setattr(module, "_SERVICES_ON_OLD", ("no-such-thing",))
+    assemble(tmp_path)
+    assert list((tmp_path / "lib").glob("snowballstemmer*"))
+    monkeypatch.setattr(module, "_SERVICES", ("snowballstemmer", "no-such-thing"))
+    assemble(tmp_path)
+    assert not list((tmp_path / "lib").glob("snowballstemmer*"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import shutil
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,9 @@ __all__ = ["assemble"]
 
 SCRIPTS = ("build.sh", "run.sh", "entry.py")
 _NEEDED = ("lightgbm", "more-itertools", "narwhals", "numpy", "PyStemmer", "scipy")
+# What asks outside services, which is done without where it is not installed.
+_SERVICES = ("anyio", "certifi", "h11", "httpcore", "httpx", "idna", "sniffio", "tenacity")
+_SERVICES_ON_OLD = ("exceptiongroup", "typing_extensions")  # of Pythons up to 3.12
 _SYSTEM = ("libgomp.so.1",)  # which LightGBM stands on and does not bring
 _LIBRARIES = "lib"
 _OURS = frozenset((*SCRIPTS, _LIBRARIES))
@@ -31,7 +35,7 @@ def assemble(output: str | PathLike[str]) -> Path:
         if not target.exists():
             target.mkdir(parents=True)
             target.chmod(0o755)
-        bundle(target / _LIBRARIES, _NEEDED, _SYSTEM)
+        bundle(target / _LIBRARIES, [*_NEEDED, *_services()], _SYSTEM)
         for name in SCRIPTS:
             shutil.copyfile(scripts / name, target / name)
             (target / name).chmod(0o755 if name.endswith(".sh") else 0o644)
@@ -42,6 +46,21 @@ def assemble(output: str | PathLike[str]) -> Path:
             remedy="Choose a directory that you may write, on a disk with room.",
         ) from error
     return target
+
+
+def _services() -> list[str]:
+    """The distributions that ask services, if all that are needed are installed."""
+    if not all(map(_is_installed, _SERVICES)):
+        return []
+    return [*_SERVICES, *filter(_is_installed, _SERVICES_ON_OLD)]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _check_target(target: Path, scripts: Path) -> None:

@@ -17,6 +17,7 @@ from hybridrank.budget import Ledger
 from hybridrank.cross_encoder import Scorer
 from hybridrank.errors import InputError
 from hybridrank.protocols import Embedder, check_depth
+from hybridrank.records import Usage
 
 __all__ = ["NeuralScores", "NeuralSignals"]
 
@@ -99,11 +100,16 @@ class NeuralSignals:
         self._embedder = embedder
         self._patience = patience
         self._failures = {"dense": 0, "cross_encoder": 0}
-        self._questions_left = 1
+        self.questions_left = 1
+
+    @property
+    def usage(self) -> Usage:
+        """What was spent from the ledger; nothing without one."""
+        return Usage() if self.ledger is None else self.ledger.usage
 
     def expect(self, questions: int) -> None:
         """Tell how many questions will come, so that the seconds left are shared among them."""
-        self._questions_left = max(1, questions)
+        self.questions_left = max(1, questions)
 
     def places(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         """The places of the windows to ask about, those with the best ``scores``, best first."""
@@ -123,7 +129,7 @@ class NeuralSignals:
             dense=self._try("dense", self._cosines, question, windows, complaints),
             cross_encoder=self._try("cross_encoder", self._relevance, question, windows, complaints),
         )
-        self._questions_left = max(1, self._questions_left - 1)
+        self.questions_left = max(1, self.questions_left - 1)
         if not complaints:
             return scores
         self.degraded += 1
@@ -163,7 +169,7 @@ class NeuralSignals:
     def _relevance(self, question: str, windows: Sequence[str]) -> NDArray[np.float64] | None:
         if self._scorer is None:
             return None
-        deadline = None if self.ledger is None else self.ledger.share(self._questions_left).seconds
+        deadline = None if self.ledger is None else self.ledger.share(self.questions_left).seconds
         found = self._scorer.rerank(question, windows, ledger=self.ledger, deadline=deadline)
         scores = np.asarray(found.scores, dtype=np.float64)
         if scores.shape != (len(windows),):

@@ -20,7 +20,7 @@ from hybridrank.tasks.finance.scoring import QueryScore, score
 ROOT = Path(__file__).resolve().parent.parent
 MEBIBYTE = 2**20
 MEGABYTE = 10**6
-_SINGLE_THREADED = dict.fromkeys(
+SINGLE_THREADED = dict.fromkeys(
     (
         "MKL_NUM_THREADS",
         "NUMBA_NUM_THREADS",
@@ -155,7 +155,7 @@ def run_worker(step: str, system: str, *paths: Path) -> dict[str, Any]:
     process = subprocess.run(
         [sys.executable, "-m", "benchmarks.worker", step, system, *(str(path.resolve()) for path in paths)],
         cwd=ROOT,
-        env=os.environ | _SINGLE_THREADED,
+        env=os.environ | SINGLE_THREADED,
         capture_output=True,
         text=True,
         check=False,

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hybridrank.tasks.meetings.notes import make_memory
 from rich.console import Console
 
 from benchmarks.meetings_measure import (
@@ -37,6 +36,7 @@ from benchmarks.meetings_report import Report, plot, print_report
 from hybridrank.errors import HybridrankError
 from hybridrank.tasks.meetings.answer import LONGEST
 from hybridrank.tasks.meetings.neural import JinaService
+from hybridrank.tasks.meetings.notes import make_memory
 
 _WIDTH_WITHOUT_TERMINAL = 110  # wide enough that no cell is cut in a log or a file
 _SMOKE_BYTES = 6_000

@@ -36,6 +36,7 @@ FLOORS = {
     "maxscore": 2,
     "maxscore_numba": 2,
     "postings": 2,
+    "residency": 2,
     "searcher": 2,
     "segments": 2,
     "vector_log": 2,

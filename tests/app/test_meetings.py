@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hybridrank.tasks.meetings.memory import Memory
-from hybridrank.tasks.meetings.notes import make_memory
-from hybridrank.tasks.meetings.recall import Index
 
 from hybridrank.tasks.meetings.assemble import assemble
 from hybridrank.tasks.meetings.history import read_history
+from hybridrank.tasks.meetings.memory import Memory
+from hybridrank.tasks.meetings.notes import make_memory
 from hybridrank.tasks.meetings.questions import read_questions
+from hybridrank.tasks.meetings.recall import Index
 from hybridrank.tasks.meetings.scripts import as_json
 from tests.app.stage import NOBODY, prepare, tree
 from tests.chat_server import TEXT, USELESS, Behaviour, chat_server, good, long_text, says

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from hybridrank.tasks.meetings.memory import Memory
 
+from hybridrank.tasks.meetings.memory import Memory
 from tests.command_line import DATA, says
 
 HISTORY = DATA / "meetings" / "history.jsonl"

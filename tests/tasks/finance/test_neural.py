@@ -224,6 +224,12 @@ def test_a_model_learns_what_a_service_is_worth_and_uses_it(
     assert asked == [min(signals.depth, len(example.start)) for example in examples]
     model = train(examples, rounds=20)
     assert model.importances()["cross_encoder"] > 0
+    better = np.concatenate([example.features for example in examples])
+    before = model.predict(better)
+    better[:, column] += 1.0
+    assert (model.predict(better) >= before).all()  # more relevant is never worse
+    assert "monotone_constraints" in model.training["parameters"]
+    assert "monotone_constraints" not in train(plain, rounds=2).training["parameters"]
     model.save(tmp_path / "model")
     trained = FinanceIndex.open(sample_directory, model=tmp_path / "model")
     served = FinanceIndex.open(sample_directory, model=tmp_path / "model", neural=signals)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from hybridrank.tasks.meetings.memory import Memory
 from hybridrank.tasks.meetings.notes import make_memory
-
 from tests.tasks.meetings.sample import MAX_BYTES, MEETINGS
 
 

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hybridrank.tasks.meetings.memory import Memory
 
 from hybridrank.errors import InputError
 from hybridrank.tasks.meetings.assemble import COMMANDS, MOST_BYTES, assemble, script
+from hybridrank.tasks.meetings.memory import Memory
 from tests.app.stage import tree
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hybridrank.tasks.meetings.memory import Memory
-from hybridrank.tasks.meetings.recall import Index
 
 from hybridrank.tasks.meetings import neural, scripts
 from hybridrank.tasks.meetings.answer import NOTHING
+from hybridrank.tasks.meetings.memory import Memory
+from hybridrank.tasks.meetings.recall import Index
 from hybridrank.tasks.meetings.scripts import MOST_MEMORIES, answer, build, main, recall, write
 from tests.chat_server import TEXT, chat_server, good, replies
 from tests.tasks.meetings.sample import QUESTIONS

@@ -47,7 +47,9 @@ TRAINING_SETS = ("finqa-raw", "finqa-named")
 
 ROUNDS = 200
 PARAMETERS: Mapping[str, Any] = {"num_leaves": 31, "min_data_in_leaf": 100}
+_NEURAL = [NAMES.index(name) for name in GROUPS["neural"]]
 _NEURAL_MISSING = {GROUPS["neural"]: 0.5}
+_NEURAL_BETTER = dict.fromkeys(GROUPS["neural"], 1)
 _ALWAYS_SEEN = 60  # best windows of a question that are always trained on
 _SEEN_BEYOND = 0.12  # share of the others
 _RECALL_AT = 150
@@ -207,7 +209,7 @@ def train(
     examples: Iterable[Example], *, rounds: int = ROUNDS, without: Sequence[str] = (), seed: int = _SEED
 ) -> RankingModel:
     """Learn from examples; those of which no window holds evidence teach nothing. ``without`` names features
-    that are withheld.
+    that are withheld. Where there are neural scores, a higher one never lowers a window's score.
 
     Raises :class:`~hybridrank.errors.InputError` when nothing can be learned, and for labels by page: the
     evidence may stand anywhere on a page.
@@ -235,6 +237,7 @@ def train(
         NAMES,
         rounds=rounds,
         parameters=PARAMETERS,
+        directions=_NEURAL_BETTER if np.isfinite(features[:, _NEURAL]).any() else {},
         missing=_NEURAL_MISSING,
         seed=seed,
     )

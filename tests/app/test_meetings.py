@@ -281,7 +281,9 @@ def test_the_same_answer_is_given_again(delivery: Delivery, index: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "text"), [(good, TEXT), (says("Ja, 🎉."), "Ja, 🎉."), (long_text, None)], ids=str
+    ("behaviour", "text"),
+    [(good, TEXT), (says("Ja, 🎉."), "Ja, 🎉."), (long_text, None)],
+    ids=["good", "emoji", "long"],
 )
 def test_a_service_s_text_is_the_answer(delivery: Delivery, behaviour: Behaviour, text: str | None) -> None:
     with chat_server(behaviour) as server:

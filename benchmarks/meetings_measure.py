@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,15 @@ from hybridrank.tasks.meetings.assemble import MOST_BYTES, assemble
 from hybridrank.tasks.meetings.extract import extract
 from hybridrank.tasks.meetings.history import Meeting, read_history
 from hybridrank.tasks.meetings.memory import Memory
-from hybridrank.tasks.meetings.neural import DEPTH, JinaService, NoteVectors, fuse, improve
+from hybridrank.tasks.meetings.neural import (
+    DEPTH,
+    JinaService,
+    NoteVectors,
+    blend,
+    fuse,
+    improve,
+    question_vector,
+)
 from hybridrank.tasks.meetings.qmsum import read_qmsum
 from hybridrank.tasks.meetings.questions import LabelledQuestion, read_labelled_questions
 from hybridrank.tasks.meetings.recall import Index
@@ -89,7 +98,7 @@ def read_set(path: Path) -> MeetingSet:
 
 
 class Kept(NamedTuple):
-    """What a way of choosing kept: the memory's text, each note with its source, and an index of it."""
+    """What a way of choosing kept: the memory's text, the sources of its notes, and an index of it."""
 
     memory: str
     sources: Sequence[Source]
@@ -108,7 +117,7 @@ class Kept(NamedTuple):
     @property
     def texts(self) -> list[str]:
         """The notes, in order."""
-        return [source.text for source in self.sources]
+        return self.recall.notes
 
     def search(self, question: str) -> list[str]:
         """Our own recall."""
@@ -121,7 +130,7 @@ def evaluate(
     """Recall notes for every question, and score them."""
     scorer = Scorer(data.meetings, sources)
     scores = [scorer.score(question, search(question.question)) for question in data.questions]
-    return System(selection, recall, len(sources), scores)
+    return System(selection, recall, len({source.text for source in sources}), scores)
 
 
 def baselines(data: MeetingSet, max_bytes: int) -> dict[str, list[Source]]:
@@ -139,23 +148,30 @@ def bm25(texts: Sequence[str]) -> Search:
 
 
 def with_services(kept: Kept, service: JinaService) -> Mapping[str, Search]:
-    """Dense recall, its fusion with our own, and what ``run.sh`` makes of both and a reranker.
+    """Dense recall, its fusion with our own by ranks and by scores, and what ``run.sh`` makes of all.
 
-    The services are given more time than ``run.sh`` gives them: what is measured here is the order.
+    The last asks a reranker too. The services are given more time than ``run.sh`` gives them: what is
+    measured here is the order.
     """
-    texts = kept.texts
-    vectors = NoteVectors.made(texts, service)
+    index = kept.recall
+    vectors = NoteVectors.made(index.notes, service)
 
-    def improved(question: str, lexical: Sequence[str]) -> list[str]:
-        return improve(question, lexical, texts, vectors, service, seconds=_PATIENCE)[0]
+    @cache
+    def similarities(question: str) -> Sequence[float]:
+        return vectors.similarities(question_vector(question, service, _PATIENCE))
 
-    def fused(question: str) -> list[str]:
-        return fuse([kept.recall.search(question, DEPTH), improved(question, [])[:DEPTH]])[:K]
+    def dense(question: str, k: int = K) -> list[str]:
+        near = similarities(question)
+        return [index.notes[at] for at in sorted(range(len(near)), key=lambda at: (-near[at], at))[:k]]
+
+    def blended(question: str) -> list[str]:
+        return index.best(blend(index.scores(question), similarities(question), index.meeting_of), K)
 
     return {
-        "dense": lambda question: improved(question, [])[:K],
-        "RRF": fused,
-        "ours + Jina": lambda question: improved(question, kept.recall.search(question, DEPTH))[:K],
+        "dense": dense,
+        "RRF": lambda question: fuse([index.search(question, DEPTH), dense(question, DEPTH)])[:K],
+        "ours + vectors": blended,
+        "ours + Jina": lambda question: improve(question, index, vectors, service, seconds=_PATIENCE)[0][:K],
     }
 
 

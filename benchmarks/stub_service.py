@@ -6,6 +6,7 @@ A text's vector counts its words, each in one of 64 places that its digest picks
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.server
 import json
 import re
@@ -107,3 +108,14 @@ class StubService:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+def main() -> None:
+    """Serve until Ctrl-C."""
+    with StubService() as service, contextlib.suppress(KeyboardInterrupt):
+        print(f"JINA_BASE_URL={service.url}", flush=True)
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -85,7 +85,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     index = commands.add_parser("index", help="index a .jsonl, .txt or .md file, or a folder")
-    index.add_argument("corpus", type=path_of, metavar="CORPUS")
+    index.add_argument(
+        "corpus",
+        type=path_of,
+        metavar="CORPUS",
+        help='a folder of .txt and .md files, one of these, JSON lines {"id", "text"}, or a BEIR folder',
+    )
     index.add_argument("--output", type=path_of, required=True, metavar="DIR", help="the index directory")
     index.add_argument(
         "--max-chars", type=positive_number, default=1000, metavar="N", help="longest passage (default 1000)"
@@ -94,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     index.set_defaults(command=_index)
 
     search = commands.add_parser("search", help="search an index")
-    search.add_argument("index", type=path_of, metavar="DIR")
+    search.add_argument("index", type=path_of, metavar="DIR", help="the index directory")
     search.add_argument("question", metavar="QUESTION", help="plain text; after -- it may start with a dash")
     search.add_argument("-k", type=positive_number, default=10, metavar="N", help="passages (default 10)")
     search.add_argument("--json", action="store_true", help="one JSON object")

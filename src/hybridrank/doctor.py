@@ -82,7 +82,7 @@ class Examination:
 
     def lines(self) -> Iterator[str]:
         """The same for people."""
-        yield f"address   {self.base_url}"
+        yield f"address   {self.base_url or 'not set'}"
         yield f"key       {'set' if self.key else 'not set'}"
         for finding in self.services:
             yield from _lines_of(finding)

@@ -213,7 +213,9 @@ class LexicalIndex:
         array of another shape.
         """
         asks = self._searcher.ask(check_query(query))
-        return self._ranking(query, asks, self._searcher.best(asks, check_depth(k), where))
+        found = self._ranking(query, asks, self._searcher.best(asks, check_depth(k), where))
+        self._searcher.done()
+        return found
 
     def search_many(
         self, queries: Iterable[str], k: int = 10, *, where: Where | None = None
@@ -222,10 +224,11 @@ class LexicalIndex:
         if where is not None:
             return [self.search(query, k, where=where) for query in queries]
         asked = list(queries)
-        return [
-            self._ranking(query, self._searcher.ask(query), found)
-            for query, found in zip(asked, self.top_many(asked, k), strict=True)
-        ]
+        rankings = []
+        for query, found in zip(asked, self.top_many(asked, k), strict=True):
+            rankings.append(self._ranking(query, self._searcher.ask(query), found))
+            self._searcher.done()
+        return rankings
 
     def top_many(self, queries: Iterable[str], k: int = 10) -> list[Found]:
         """The positions and scores of the best ``k`` passages of each query, without anything else.

@@ -21,6 +21,7 @@ from hybridrank.maxscore import leeway
 __all__ = ["top", "top_many"]
 
 _WINDOW = 1 << 14  # documents whose sums are kept at a time: 64 KiB, far less than a second-level cache
+_SURE = 0.8  # terms are optional below this share of the threshold, so that fewer documents are listed
 _PROBE = 24  # looking up one document costs about as much as adding up so many postings
 _NONE = np.uint32(0xFFFFFFFF)  # stands for "no document"
 _TINY = 1e-45  # becomes the least float32 above 0
@@ -297,7 +298,7 @@ def _search(
         sums[:] = 0
         for term in range(n_terms):
             at[term] = stop[term]
-        while optional < n_terms and upto[optional + 1] < threshold:
+        while optional < n_terms and upto[optional + 1] < _SURE * threshold:
             optional += 1
     _sort(best_docs, best_scores, size)
     return size

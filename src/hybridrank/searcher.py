@@ -14,10 +14,12 @@ from hybridrank.bm25 import best, lucene_idf
 from hybridrank.errors import InputError
 from hybridrank.postings import Postings
 from hybridrank.records import Passage
+from hybridrank.residency import Residency
 from hybridrank.segments import Living, Segment
 
 __all__ = ["Found", "Searcher", "Where"]
 
+_AT_ONCE = 64  # queries searched in one go
 _DEEPER = 4  # so many times more hits are looked at when a condition leaves too few
 
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]  # positions in the corpus, and scores
@@ -62,6 +64,8 @@ class Searcher:
         # What is one segment without deleted passages is searched as it is.
         self.whole = segments[0] if len(segments) == 1 and segments[0].dead is None else None
         self.passages = Living(segments) if self.whole is None else self.whole.passages
+        sources = {id(segment.source): segment.source for segment in segments if segment.source is not None}
+        self._residency = Residency([array for source in sources.values() for array in source.mapped()])
         n_tokens = sum(segment.n_tokens for segment in segments)
         self._parts: list[_Part] = []
         start = 0
@@ -71,6 +75,10 @@ class Searcher:
                 postings = postings.within(len(self.passages), n_tokens)
             self._parts.append(_Part(segment, postings, start))
             start += len(segment)
+
+    def done(self, searches: int = 1) -> None:
+        """Say that searches are over, so that what they read may leave the memory."""
+        self._residency.searched(searches)
 
     def ask(self, query: str) -> list[Asked]:
         """Look up the terms of a query in each segment."""
@@ -108,11 +116,17 @@ class Searcher:
 
     def best_of_many(self, queries: Sequence[str], k: int) -> list[Found]:
         """The best ``k`` passages of each query."""
-        if self.whole is None:
-            return [self.best(self.ask(query), k) for query in queries]
-        lookups = [self.whole.vocabulary.lookup(query) for query in queries]
-        found = self.whole.postings.top_many(lookups, k)
-        return [(docs.astype(np.int64), scores) for docs, scores in found]
+        found: list[Found] = []
+        for first in range(0, len(queries), _AT_ONCE):
+            some = queries[first : first + _AT_ONCE]
+            if self.whole is None:
+                found.extend(self.best(self.ask(query), k) for query in some)
+            else:
+                lookups = [self.whole.vocabulary.lookup(query) for query in some]
+                for docs, scores in self.whole.postings.top_many(lookups, k):
+                    found.append((docs.astype(np.int64), scores))
+            self.done(len(some))
+        return found
 
     def shares(self, asks: Sequence[Asked], positions: NDArray[np.int64]) -> list[dict[str, float]]:
         """What each matched term of a query gives to each of some passages: largest first, then by term."""

@@ -351,6 +351,10 @@ class IndexReader:
         """A stored text."""
         return self._file(name, "text", "txt").tobytes().decode("utf-8", "surrogatepass")
 
+    def mapped(self) -> list[NDArray[Any]]:
+        """All arrays of the index."""
+        return list(self._files.values())
+
     def _file(self, name: str, kind: str, suffix: str) -> NDArray[Any]:
         if self.parts.get(name) != kind:
             raise IndexIncomplete(self.directory, f"the index has no part {name!r} ({kind})", REBUILD)

@@ -144,3 +144,30 @@ def test_a_place_that_cannot_be_written_is_named(
     code, _, err = says(capsys, ["meetings", command, *given, "--output", place])
     assert code == 2
     assert str(place) in err
+
+
+def test_neither_the_history_nor_the_memory_is_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = tmp_path / "history.jsonl"
+    history.write_bytes(HISTORY.read_bytes())
+    given = ["meetings", "remember", "--history", history, "--output"]
+    code, _, err = says(capsys, [*given, history])
+    assert code == 2
+    assert "--output is the same file as --history" in err
+    code, _, err = says(capsys, [*given, tmp_path / "m.json", "--provenance", tmp_path / "." / "m.json"])
+    assert code == 2
+    assert "--provenance is the same file as --output" in err
+    assert history.read_bytes() == HISTORY.read_bytes()
+    assert list(tmp_path.iterdir()) == [history]
+
+
+def test_a_memory_without_notes_is_made_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = tmp_path / "history.jsonl"
+    history.write_text('{"meeting_id": "m", "turns": [{"speaker": "A", "text": "Yeah ."}]}\n')
+    arguments = ["--history", history, "--output", tmp_path / "m.json"]
+    code, _, err = says(capsys, ["meetings", "remember", *arguments])
+    assert code == 0
+    assert "Nothing can be recalled from it" in err

@@ -85,7 +85,7 @@ def test_text_embeddings_inference_has_forms_of_its_own() -> None:
     ],
 )
 def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(InputError, match="the base URL is none"):
+    with pytest.raises(InputError, match="the base URL is not an http or https address"):
         check_base_url(address)
 
 

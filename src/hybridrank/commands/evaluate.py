@@ -33,7 +33,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         type=path_of,
         required=True,
         metavar="PATH",
-        help="judgments: TREC qrels, BEIR's .tsv or folder, or JSON lines",
+        help='judgments: TREC qrels, "query 0 id grade" a line, ids of passages or of documents; '
+        """BEIR's .tsv or folder; or JSON lines {"query_id", "judgments": {id: grade}}""",
     )
     parser.add_argument(
         "--run",
@@ -58,7 +59,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         metavar="MEASURE",
         help="as ir-measures names them (default nDCG@10 R@100 RR@10 P@5)",
     )
-    parser.add_argument("--depth", type=positive_number, metavar="N", help="hits that are looked for")
+    parser.add_argument(
+        "--depth", type=positive_number, metavar="N", help="hits looked for (default: what the measures need)"
+    )
     parser.add_argument(
         "--differences", type=positive_number, default=3, metavar="N", help="worst and best queries shown (3)"
     )

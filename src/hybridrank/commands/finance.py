@@ -61,7 +61,12 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
     train = commands.add_parser("train", help="learn the order of spans from labelled questions")
     train.add_argument(
-        "--data", type=path_of, required=True, metavar="DIR", help="corpora, questions, labels"
+        "--data",
+        type=path_of,
+        required=True,
+        metavar="DIR",
+        help="corpora, questions, labels, as hybridrank.tasks.finance.datasets has it; learned from are the "
+        "sets named finqa-raw and finqa-named",
     )
     train.add_argument("--output", type=path_of, required=True, metavar="MODEL", help="the model's directory")
     train.add_argument(

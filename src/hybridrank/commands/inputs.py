@@ -43,7 +43,7 @@ def add_queries(parser: argparse.ArgumentParser) -> None:
         type=path_of,
         required=True,
         metavar="PATH",
-        help="JSON lines, id<tab>text, one query a line, or a BEIR folder",
+        help='JSON lines {"query_id", "question"}, id<tab>text, one query a line, or a BEIR folder',
     )
     parser.add_argument("--split", default="test", metavar="NAME", help="of a BEIR folder (default test)")
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from dataclasses import fields, replace
+from pathlib import Path
 
 from hybridrank.commands.terminal import path_of, positive_number, say, tell, writing
 from hybridrank.errors import InputError
@@ -20,7 +21,11 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
     remember = commands.add_parser("remember", help="make a memory of a history")
     remember.add_argument(
-        "--history", type=path_of, required=True, metavar="FILE.jsonl", help="a meeting a line"
+        "--history",
+        type=path_of,
+        required=True,
+        metavar="FILE.jsonl",
+        help='{"meeting_id", "turns": [{"speaker", "text"}]} a line',
     )
     remember.add_argument("--output", type=path_of, required=True, metavar="FILE.json", help="the memory")
     remember.add_argument(
@@ -29,7 +34,11 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     remember.add_argument("--provenance", type=path_of, metavar="FILE.json", help="where each note is from")
     remember.add_argument("--selector", choices=("plain", "learned"), default="plain", help="default: plain")
     remember.add_argument(
-        "--field", action="append", default=[], metavar="NAME=FIELD", help="what the history calls a field"
+        "--field",
+        action="append",
+        default=[],
+        metavar="NAME=FIELD",
+        help="what the history calls a field, as text=content; may be repeated",
     )
     remember.set_defaults(command=_remember)
 
@@ -73,6 +82,7 @@ def _remember(options: argparse.Namespace) -> int:
     from hybridrank.tasks.meetings.history import read_history
     from hybridrank.tasks.meetings.notes import make_memory
 
+    _check_apart(options.history, options.output, options.provenance)
     meetings = read_history(options.history, _history_fields(options.field))
     memory = make_memory(meetings, max_bytes=options.max_bytes or MOST_BYTES, selector=options.selector)
     text = memory.to_json()
@@ -84,7 +94,22 @@ def _remember(options: argparse.Namespace) -> int:
         f"{len(memory.notes)} notes of {len(meetings)} meetings, {len(text.encode('utf-8')):,} bytes, "
         f"in {options.output}"
     )
+    if not memory.notes:
+        tell("Nothing can be recalled from it: no sentence fits into a note, or too few bytes are allowed.")
     return 0
+
+
+def _check_apart(history: Path, output: Path, provenance: Path | None) -> None:
+    """Refuse to write over the history, or one output over the other."""
+    given = [("--history", history), ("--output", output), ("--provenance", provenance)]
+    places: dict[Path, str] = {}
+    for name, path in given:
+        # /dev/null may be named twice, and so may a pipe
+        if path is None or (path.exists() and not path.is_file()):
+            continue
+        if other := places.get(path.resolve()):
+            raise InputError(f"{name} is the same file as {other}", file=path, remedy="Name another file.")
+        places[path.resolve()] = name
 
 
 def _history_fields(given: list[str]) -> HistoryFields:

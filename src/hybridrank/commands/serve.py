@@ -38,7 +38,10 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     8100
     """
     parser.description = "Serve POST /v1/rerank in Jina's wire format, GET and POST /search, and GET /health."
-    parser.epilog = f"Example: hybridrank serve my.index. The key to ask for is taken from {KEY_VARIABLE}."
+    parser.epilog = (
+        "Example: hybridrank serve my.index; then curl 'http://127.0.0.1:8000/search?query=boats&k=3'. "
+        f"The key to ask for is taken from {KEY_VARIABLE}."
+    )
     parser.add_argument(
         "index", type=path_of, nargs="?", metavar="DIR", help="the index that /search searches"
     )

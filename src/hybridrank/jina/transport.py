@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import weakref
 import zlib
+from functools import lru_cache
 
 import anyio
 import httpx
@@ -26,6 +27,7 @@ __all__ = ["Secret", "exchange", "http_client"]
 _LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
 _LOCATION = "hybridrank_location"
 _LARGEST_ERROR = 65_536  # bytes of an error's body that are read
+_url = lru_cache(maxsize=16)(httpx.URL)  # a client asks at two addresses again and again
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
@@ -140,7 +142,7 @@ async def _exchange(http: httpx.AsyncClient, call: Call, secret: Secret, timeout
     timeouts = httpx.Timeout(None, connect=0.9 * timeout)
     headers = {"content-type": "application/json", "accept-encoding": "gzip", **secret.headers()}
     async with http.stream(
-        "POST", call.url, content=call.body, headers=headers, timeout=timeouts, follow_redirects=False
+        "POST", _url(call.url), content=call.body, headers=headers, timeout=timeouts, follow_redirects=False
     ) as response:
         return Reply(
             url=call.url,

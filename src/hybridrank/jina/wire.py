@@ -145,7 +145,9 @@ def check_base_url(base_url: str) -> str:
     except (AttributeError, TypeError, ValueError):  # no string, or no number where a port should be
         fine = False
     if not fine or not base_url.isascii() or not base_url.isprintable() or " " in base_url:
-        raise InputError("the base URL is none", remedy="Give one such as https://api.jina.ai/v1.")
+        raise InputError(
+            "the base URL is not an http or https address", remedy="Give one such as https://api.jina.ai/v1."
+        )
     if parts.username is not None or parts.password is not None or "?" in base_url or "#" in base_url:
         raise InputError(
             "the base URL holds a user, a password, a query or a fragment",

@@ -130,7 +130,7 @@ def _parse(line: bytes, path: Path, number: int) -> Passage:
         raise refuse("it is not a JSON object")
     key = next((key for key in _ID_KEYS if key in content), None)
     if key is None:
-        raise refuse("it has no document_id")
+        raise refuse("it has no document_id or id")
     if not isinstance(content[key], str) or not content[key]:
         raise refuse(f"its {key} is not a string with at least one character")
     if not isinstance(content.get("text"), str):

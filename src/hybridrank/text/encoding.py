@@ -103,6 +103,8 @@ class BatchEncoder:
         return numbers
 
     def _code_of(self, chunk: str) -> int:
+        if chunk.isalnum():  # it is a surface by itself
+            return self._number_of(chunk)
         found = map(self._number_of, find_surfaces(chunk))
         return self._code([number for number in found if number != DROPPED])
 

@@ -125,6 +125,8 @@ class Tokenizer:
         # `couldn't` is judged by what stands before the apostrophe, `won't` as a whole, for `won` is a word.
         if surface in self._dropped:
             return None
+        if surface.isalpha():  # nearly all are, and then the rest does nothing
+            return self._stemmed(surface)
         word = surface.partition("'")[0]
         if _HAS_DIGIT.search(word):
             return _INSIDE_NUMBER.sub("", word)[:_LONGEST]
@@ -132,6 +134,9 @@ class Tokenizer:
             word = word.replace(".", "")
         elif word in self._dropped or not any(map(str.isalnum, word)):
             return None
+        return self._stemmed(word)
+
+    def _stemmed(self, word: str) -> str:
         word = word[:_LONGEST]
         return word if self._stem_word is None else self._stem_word(word)
 

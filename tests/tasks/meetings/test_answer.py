@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hybridrank.errors import ServiceTimeout
 from hybridrank.generation import ChatService
 from hybridrank.jina.answers import Reply
+from hybridrank.tasks.meetings import extract
 from hybridrank.tasks.meetings.answer import (
     LONGEST,
     MOST_CALLS,
@@ -99,13 +100,60 @@ def test_without_notes_nothing_is_sent_and_that_is_the_answer(notes: list[str]) 
 def test_notes_without_a_word_are_answered_all_the_same() -> None:
     assert answer(QUESTION, ["Uh."]).text == "Uh."
     assert answer(QUESTION, ["\x07"]).text == NOTHING
+    assert answer(QUESTION, [": : :", "?!"]).text == NOTHING
 
 
 def test_what_is_too_long_ends_with_a_sentence() -> None:
     with chat_server(long_text) as server:
         found = ask(server.address, "a/b")
-    assert len(found.text) <= LONGEST == 2_000
+    assert len(found.text) <= LONGEST == 1_999  # and the newline of its file
     assert found.text.endswith("leaks badly.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "...",
+        "\u200b\u200b",
+        "\ud800",
+        "<html><body>Log in</body></html>",
+        '<tool_call>{"name": "f"}</tool_call>',
+    ],
+)
+def test_what_nobody_could_read_is_no_answer(text: str) -> None:
+    with chat_server(says(text), says(text)) as server:
+        found = ask(server.address, "a/b")
+    assert (found.text, found.generated, len(found.complaints)) == (EXTRACT, False, 2)
+    assert len(server.requests) == 2
+
+
+def test_a_key_that_is_said_back_is_not_told() -> None:
+    with chat_server(says(f"You sent Bearer {KEY}.")) as server:
+        assert ask(server.address, "a/b") == Answer("You sent Bearer [key].", True)
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        ["The pump leaks badly. " * 50_000],
+        [" ".join(f"Pump {at} leaks." for at in range(20_000))],
+        [f"[t{at}] A: The pump number {at} leaks." for at in range(10_000)],
+    ],
+)
+def test_of_too_many_notes_or_too_long_ones_a_part_is_weighed(
+    notes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weighed = 0
+    gain = extract._gain
+
+    def counted(*given: Any) -> float:
+        nonlocal weighed
+        weighed += 1
+        return gain(*given)
+
+    monkeypatch.setattr(extract, "_gain", counted)
+    assert "pump" in answer(QUESTION, notes).text.lower()
+    assert 0 < weighed < 200_000  # it would be many millions
 
 
 def test_a_refused_model_gives_way_to_the_next() -> None:
@@ -223,3 +271,8 @@ def test_it_is_cut_at_a_sentence_else_at_a_word_else_anywhere() -> None:
     assert shorten("It leaks at 3.5 bar", 15) == "It leaks at 3.5"
     assert shorten("水漏れです。直します。", 8) == "水漏れです。"
     assert shorten("xxxx", 3) == "xxx"
+
+
+def test_plain_text_shows_all_that_it_holds() -> None:
+    assert plain_text("\x1b[31mred\x1b[0m \u202eback\u202c\u200b\ufeff") == "red back"
+    assert plain_text("one\u2028two\x85three") == "one\ntwo\nthree"

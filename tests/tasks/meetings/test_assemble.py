@@ -96,3 +96,14 @@ def test_a_carried_file_is_the_library_s_own() -> None:
 
     own = Path(recall.__file__).read_text(encoding="utf-8")
     assert carried("run")["hybridrank/tasks/meetings/recall.py"] == own
+
+
+def test_a_link_in_the_directory_gives_way_to_a_file(tmp_path: Path, sample_memory: Memory) -> None:
+    memory, elsewhere, target = tmp_path / "m.json", tmp_path / "other.json", tmp_path / "app"
+    memory.write_text(sample_memory.to_json(), encoding="utf-8")
+    elsewhere.write_text("precious", encoding="utf-8")
+    target.mkdir()
+    (target / "memory.json").symlink_to(elsewhere)
+    assemble(memory, target)
+    assert not (target / "memory.json").is_symlink()
+    assert elsewhere.read_text(encoding="utf-8") == "precious"

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,10 @@ from hybridrank.tasks.meetings.memory import Memory, note_text, split_topic
 from hybridrank.tasks.meetings.scoring import Source
 
 NOTES = st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+
+
+def _stands_alone(text: str) -> bool:
+    return re.search("[\ud800-\udbff][\udc00-\udfff]", text) is None  # JSON takes two halves for a whole
 
 
 @given(NOTES)
@@ -39,6 +44,13 @@ def test_notes_of_a_meeting_are_brought_together() -> None:
     assert memory.provenance()[1] == {"text": "c", "meeting_id": "m", "turns": [3, 4]}
 
 
+def test_a_note_of_two_places_stands_once() -> None:
+    sources = [Source("a", "m", 0, 1), Source("a", "m", 5, 5), Source("b", "m", 7, 7)]
+    memory = Memory.of_sources(sources)
+    assert memory.notes == ("a", "b")
+    assert memory.sources() == sources
+
+
 def test_a_memory_that_was_read_has_no_sources() -> None:
     with pytest.raises(InputError, match="does not know where its notes came from"):
         Memory.from_json(Memory([["a"]]).to_json()).sources()
@@ -61,3 +73,10 @@ def test_a_memory_that_was_read_has_no_sources() -> None:
 def test_what_is_no_memory_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Memory.from_json(text)
+
+
+@given(st.lists(st.lists(st.text(st.characters(exclude_categories=[])).filter(_stands_alone))))
+def test_halves_of_surrogate_pairs_are_kept(meetings: list[list[str]]) -> None:
+    text = Memory(meetings).to_json()
+    text.encode("utf-8")
+    assert [list(notes) for notes in Memory.from_json(text).meetings] == meetings

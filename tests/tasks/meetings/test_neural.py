@@ -13,17 +13,21 @@ from hypothesis import strategies as st
 from hybridrank.errors import BadAnswer, InputError, ServiceDenied, ServiceTimeout, ServiceUnavailable
 from hybridrank.jina.answers import Reply
 from hybridrank.tasks.meetings import neural
-from hybridrank.tasks.meetings.neural import JinaService, NoteVectors, fuse, improve
+from hybridrank.tasks.meetings.memory import Memory
+from hybridrank.tasks.meetings.neural import JinaService, NoteVectors, blend, fuse, improve
+from hybridrank.tasks.meetings.recall import Index
 
 KEY = "jina_0123456789abcdef"
 SERVICE = JinaService("http://host", KEY)
 NOTES = ["The pump leaks.", "Paint is red.", "Lunch at noon.", " "]
+INDEX = Index.build(Memory([[note] for note in NOTES]))
 # Two numbers for each text, of unit length.
 PLACES: Mapping[str, list[float]] = {
     "The pump leaks.": [1.0, 0.0],
     "Paint is red.": [0.0, 1.0],
     "Lunch at noon.": [-1.0, 0.0],
     "-": [0.0, -1.0],
+    "Is it red?": [0.8, 0.6],
     "water?": [0.8, 0.6],
 }
 
@@ -52,7 +56,10 @@ class Jina:
             }
         else:
             answer = {
-                "data": [{"index": at, "embedding": PLACES[text]} for at, text in enumerate(asked["input"])]
+                "data": [
+                    {"index": at, "embedding": PLACES.get(text, [0.0, 1.0])}
+                    for at, text in enumerate(asked["input"])
+                ]
             }
         return Reply(url=url, status=failure, headers={}, content=json.dumps(answer).encode())
 
@@ -129,34 +136,47 @@ def test_damaged_vectors_are_none(tmp_path: Path, name: str, content: bytes) -> 
     assert NoteVectors.open(str(tmp_path), NOTES) is None
 
 
-def test_an_order_needs_vectors_of_one_length() -> None:
-    assert vectors().order([0.8, 0.6]) == [0, 1, 3, 2]
+def test_similarities_need_vectors_of_one_length() -> None:
+    assert vectors().similarities([0.75, 0.5]) == [0.75, 0.5, -0.75, -0.5]
     with pytest.raises(BadAnswer, match="3 numbers for notes of 2"):
-        vectors().order([1.0, 0.0, 0.0])
+        vectors().similarities([1.0, 0.0, 0.0])
 
 
-def test_both_services_are_asked_at_once_and_fused() -> None:
-    service = Jina()
-    found, complaints = improve(
-        "water?", ["Paint is red.", "Lunch at noon."], NOTES, vectors(), SERVICE, send=service
-    )
+def test_both_services_are_asked_at_once() -> None:
+    service = Jina(scores=(0.5,))
+    found, complaints = improve("Is it red?", INDEX, vectors(), SERVICE, send=service)
     assert complaints == []
-    # Ranks: lexical paint, lunch; dense pump, paint, blank, lunch; reranked lunch, paint.
-    assert found == ["Paint is red.", "Lunch at noon.", "The pump leaks.", " "]
+    assert found == ["Paint is red.", "The pump leaks."]  # by a word, and by the vectors alone
     assert sorted(call["url"] for call in service.calls) == [
         "http://host/v1/embeddings",
         "http://host/v1/rerank",
     ]
     (asked,) = [call for call in service.calls if "input" in call]
-    assert (asked["task"], asked["input"]) == ("retrieval.query", ["water?"])
+    assert (asked["task"], asked["input"]) == ("retrieval.query", ["Is it red?"])
+
+
+def test_vectors_find_what_shares_no_word_with_the_question() -> None:
+    assert INDEX.search("water?") == []
+    found, complaints = improve("water?", INDEX, vectors(), SERVICE, send=Jina())
+    assert (found, complaints) == (["The pump leaks.", "Paint is red."], [])
+
+
+def test_a_reranker_alone_is_fused_with_the_search() -> None:
+    lexical = INDEX.search("red paint, a leak, lunch", neural.DEPTH)
+    assert lexical == ["Paint is red.", "The pump leaks.", "Lunch at noon."]
+    service = Jina(scores=(0.1, 0.2, 0.9))
+    found, _ = improve("red paint, a leak, lunch", INDEX, None, SERVICE, send=service)
+    assert found == [lexical[0], lexical[2], lexical[1]]  # the first of each list are as good as each other
+    assert len(service.calls) == 1
 
 
 @pytest.mark.parametrize(
     "failures", [(503, 503), (401, 401), (ServiceTimeout("u", "slow"), BadAnswer("u", "odd"))]
 )
 def test_without_services_the_lexical_order_stands(failures: tuple[Any, ...]) -> None:
-    found, complaints = improve("water?", NOTES[:3], NOTES, vectors(), SERVICE, send=Jina(*failures))
-    assert found == NOTES[:3]
+    question = "red paint, a leak"
+    found, complaints = improve(question, INDEX, vectors(), SERVICE, send=Jina(*failures))
+    assert found == INDEX.search(question) != []
     assert len(complaints) == 2
 
 
@@ -167,21 +187,44 @@ def test_an_answer_that_comes_too_late_does_not_count() -> None:
         late.wait(20)
         raise ServiceTimeout("u", "slow")
 
-    found, complaints = improve("water?", NOTES[:2], NOTES, vectors(), SERVICE, seconds=0.05, send=send)
+    found, complaints = improve("red paint", INDEX, vectors(), SERVICE, seconds=0.05, send=send)
     late.set()
-    assert found == NOTES[:2]
+    assert found == INDEX.search("red paint") != []
     assert complaints == ["a service gave no answer within 0.05 s"] * 2
 
 
 def test_what_cannot_help_is_not_asked_for() -> None:
     service = Jina()
-    assert improve(" ", NOTES[:2], NOTES, vectors(), SERVICE, send=service) == (NOTES[:2], [])
-    assert improve("water?", [], NOTES, None, SERVICE, send=service) == ([], [])
-    assert improve("water?", [], [], NoteVectors([], "m"), SERVICE, send=service) == ([], [])
+    empty = Index.build(Memory([]))
+    assert improve(" ", INDEX, vectors(), SERVICE, send=service) == ([], [])
+    assert improve("water?", INDEX, None, SERVICE, send=service) == ([], [])
+    assert improve("water?", empty, NoteVectors([], "m"), SERVICE, send=service) == ([], [])
     assert service.calls == []
-    reranked, _ = improve("water?", NOTES[:3], NOTES, None, SERVICE, send=service)
-    assert reranked == [NOTES[1], NOTES[0], NOTES[2]]
-    assert len(service.calls) == 1
+
+
+@given(
+    st.dictionaries(st.integers(0, 9), st.floats(0.1, 50)),
+    st.lists(st.floats(-1, 1), min_size=10, max_size=10),
+    st.lists(st.integers(0, 3), min_size=10, max_size=10),
+)
+def test_a_blend_keeps_what_words_found_and_does_not_depend_on_scale(
+    lexical: dict[int, float], similarities: list[float], meeting_of: list[int]
+) -> None:
+    blended = blend(lexical, similarities, meeting_of)
+    assert lexical.keys() <= blended.keys() <= set(range(10))
+    assert all(0 < score < 4 for score in blended.values())
+    doubled = blend({at: 2 * score for at, score in lexical.items()}, similarities, meeting_of)
+    assert doubled == pytest.approx(blended)
+
+
+def test_a_blend_of_vectors_that_are_alike_is_lexical() -> None:
+    assert blend({1: 4.0, 2: 2.0}, [0.5, 0.5, 0.5], [0, 0, 1]) == {1: 1.0, 2: 0.5}
+
+
+def test_a_meeting_with_close_notes_lifts_its_others() -> None:
+    far = [0.0] * 20
+    blended = blend({}, [0.9, *far, 0.8, *far], [0] * 21 + [1] * 21)
+    assert blended[0] > blended[21] > blended[5] > blended[30] > 0
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), max_size=4))

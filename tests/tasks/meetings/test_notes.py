@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,17 +47,26 @@ def test_the_same_meetings_give_the_same_bytes(sample_memory: Memory) -> None:
 
 def test_every_word_comes_from_the_meeting_and_what_was_said_from_the_turns(sample_memory: Memory) -> None:
     turns_of = {meeting.meeting_id: meeting.turns for meeting in MEETINGS}
-    assert sample_memory.notes
-    for source in sample_memory.sources():
-        topic, said = split_topic(source.text)
-        turns = turns_of[source.meeting_id]
+    sources = sample_memory.sources()
+    assert list(dict.fromkeys(source.text for source in sources)) == list(sample_memory.notes)
+    for note in sample_memory.notes:
+        places = [source for source in sources if source.text == note]
+        assert len({source.meeting_id for source in places}) == 1
+        turns = turns_of[places[0].meeting_id]
+        topic, said = split_topic(note)
         assert set(terms(" ".join(topic))) <= set(terms(" ".join(turn.text for turn in turns)))
-        own = turns[source.first : source.last + 1]
-        speakers = {turn.speaker for turn in own}
-        for line in said.split("\n"):
-            assert line.partition(": ")[0] in speakers
-        assert source.last - source.first < 5
-    assert [source.text for source in sample_memory.sources()] == list(sample_memory.notes)
+        own = [turn for place in places for turn in turns[place.first : place.last + 1]]
+        assert {line.partition(": ")[0] for line in said.split("\n")} <= {turn.speaker for turn in own}
+        assert set(terms(said)) <= set(terms(" ".join(f"{turn.speaker} {turn.text}" for turn in own)))
+
+
+def test_a_note_quotes_both_halves_of_its_stretch_of_talk(sample_memory: Memory) -> None:
+    sources = sample_memory.sources()
+    assert len(sources) > 1.5 * len(sample_memory.notes)
+    for one, next_one in pairwise(sources):
+        assert one.last - one.first < 5
+        if one.text == next_one.text:
+            assert one.last < next_one.first
 
 
 def test_the_learned_selector_makes_another_memory(sample_memory: Memory) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridrank.errors import IndexCorrupt, IndexForeign, IndexNotFound, IndexTooNew, InputError
+from hybridrank.tasks.meetings import recall
 from hybridrank.tasks.meetings.memory import Memory
 from hybridrank.tasks.meetings.recall import Index
 from tests.tasks.meetings.sample import QUESTIONS
@@ -45,8 +46,8 @@ def test_an_index_that_was_saved_gives_the_same(tmp_path: Path, sample_memory: M
 
 
 def test_the_next_note_of_a_meeting_counts_for_less() -> None:
-    alike = Memory([["[pump pump2] A: One.", "[pump pump2] A: Two."], ["[pump pump2] A: Three."]])
-    assert Index.build(alike).search("the pump", 2) == ["[pump pump2] A: One.", "[pump pump2] A: Three."]
+    alike = Memory([["[pump] A: One.", "[pump] A: Two."], ["[pump] A: Three.", "[pump] A: Four."]])
+    assert Index.build(alike).search("the pump", 2) == ["[pump] A: One.", "[pump] A: Three."]
 
 
 def test_slots_that_are_left_go_to_neighbours() -> None:
@@ -119,3 +120,27 @@ def test_where_nothing_can_be_written_nothing_is(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be written"):
         INDEX.save(tmp_path / "file" / "index")
+
+
+def test_a_question_s_terms_are_compared_with_those_that_begin_alike_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = 0
+    shared = recall._shared
+
+    def counted(one: str, other: str) -> int:
+        nonlocal compared
+        compared += 1
+        return shared(one, other)
+
+    monkeypatch.setattr(recall, "_shared", counted)
+    names = [f"{letter}{other}ming" for letter in "bdfgk" for other in "aeiou"]
+    index = Index.build(Memory([[f"A: {name}s leak." for name in names]]))
+    assert len(index.search(" ".join(f"{name}ly" for name in names), 25)) == 25
+    assert compared <= len(names)
+
+
+def test_a_long_question_is_read_in_part() -> None:
+    index = Index.build(Memory([["A: The pump leaks."], ["B: The budget is spent."]]))
+    assert index.search("pump " + "budget of " * 10, 1)
+    assert index.search("pump " * 2_000 + "budget", 2) == ["A: The pump leaks."]

@@ -51,7 +51,7 @@ def test_the_three_commands_make_an_answer(memory: Path, tmp_path: Path) -> None
     assert set(notes) <= set(Index.open(index).notes)
     answered = text.read_text(encoding="utf-8")
     assert answered.endswith("\n")
-    assert 0 < len(answered) <= 2_001
+    assert 0 < len(answered) <= 2_000
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_services_are_asked_where_they_are_named(
 
         return neural.NoteVectors([array("f", [1.0]) for _ in notes], "m")
 
-    def improve(question: str, lexical: list[str], notes: list[str], vectors: Any, *_: Any) -> Any:
+    def improve(question: str, index: Index, vectors: Any, *_: Any) -> Any:
         assert vectors is not None
-        return [*lexical[::-1], *notes], ["a complaint"]
+        return [*index.search(question, neural.DEPTH)[::-1], *index.notes], ["a complaint"]
 
     monkeypatch.setattr(neural.NoteVectors, "made", made)
     monkeypatch.setattr(neural, "improve", improve)
@@ -239,3 +239,43 @@ def test_nobody_need_listen(monkeypatch: pytest.MonkeyPatch) -> None:
             listener.close()
         monkeypatch.setattr(sys, "stderr", listener)
         scripts.complain("a word")
+
+
+def test_an_answer_s_file_holds_two_thousand_characters_at_most(tmp_path: Path) -> None:
+    found, text = tmp_path / "found.json", tmp_path / "answer.txt"
+    found.write_text(json.dumps(["pump" * 2_000]), encoding="utf-8")
+    assert call("answer", "--question", "pump?", "--memories", found, "--output", text) == 0
+    assert len(text.read_text(encoding="utf-8")) == 2_000
+
+
+def test_half_a_surrogate_pair_in_a_memory_is_kept(tmp_path: Path) -> None:
+    memory, index, found = tmp_path / "memory.json", tmp_path / "index", tmp_path / "found.json"
+    note = "A: The \ud800 pump leaks."
+    memory.write_text(Memory([[note]]).to_json(), encoding="utf-8")
+    assert call("build", "--memory", memory, "--output", index) == 0
+    assert call("run", "--index", index, "--question", "pump?", "--output", found) == 0
+    assert json.loads(found.read_text(encoding="utf-8")) == [note]
+
+
+def test_what_was_found_stands_where_a_service_s_part_breaks(
+    index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def improve(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(neural, "improve", improve)
+    environ = {"JINA_BASE_URL": "http://127.0.0.1:9"}
+    assert recall(str(index), QUESTION, environ) == recall(str(index), QUESTION, {})
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_vectors_that_cannot_be_written_leave_an_index(
+    memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def made(*_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(neural.NoteVectors, "made", made)
+    build(str(memory), str(tmp_path / "index"), {"JINA_BASE_URL": "http://127.0.0.1:9"})
+    assert recall(str(tmp_path / "index"), QUESTION, {})
+    assert "No space left" in capsys.readouterr().err

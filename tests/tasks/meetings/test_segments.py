@@ -38,3 +38,8 @@ def test_turns_stand_where_they_stood() -> None:
     cleaned = clean_meeting(Meeting(meeting_id="m", turns=given_turns))
     assert [turn.sentences for turn in cleaned.turns] == [(), ("the pump leaks.",)]
     assert list(cleaned.turns[1].all_terms()) == ["pump", "leak"]
+
+
+def test_a_speaker_s_label_can_be_written_as_utf_8() -> None:
+    cleaned = clean_meeting(Meeting(meeting_id="m", turns=(Turn("PhD \ud800", "The pump leaks ."),)))
+    assert cleaned.turns[0].speaker == "PhD ?"

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from hybridrank.tasks.meetings.history import Meeting, Turn
 from hybridrank.tasks.meetings.segments import CleanMeeting, Segment, clean_meeting, cut
-from hybridrank.tasks.meetings.selection import best_excerpt, key_terms, term_weights
+from hybridrank.tasks.meetings.selection import best_excerpt, best_excerpts, key_terms, term_weights
 from hybridrank.tasks.meetings.worth import History, PlainWorth, term_table
 from tests.tasks.meetings.sample import MEETINGS
 
@@ -41,6 +41,27 @@ def test_an_excerpt_is_short_and_in_order_and_of_its_turns(talk: list[tuple[str,
 
 def test_silence_has_no_excerpt() -> None:
     assert best_excerpt(cleaned([("A", "OK ."), ("B", "Mm - hmm .")]), Segment(0, 0, 1), {}, 100) is None
+
+
+@given(TALK, st.integers(10, 100))
+def test_excerpts_of_both_halves_stand_apart(talk: list[tuple[str, str]], n_bytes: int) -> None:
+    meeting = cleaned(talk)
+    weights = {term: 1.0 for turn in meeting.turns for term in turn.all_terms()}
+    whole = Segment(0, 0, len(talk) - 1)
+    found = best_excerpts(meeting, whole, weights, n_bytes)
+    assert len(found) <= 2
+    if len(found) == 2:
+        assert found[0].last < found[1].first
+        assert all(len(one.text.encode("utf-8")) <= n_bytes * 1.15 for one in found)
+    else:
+        assert found == [one for one in [best_excerpt(meeting, whole, weights, 2 * n_bytes)] if one]
+
+
+def test_a_single_turn_is_quoted_once_at_twice_the_length() -> None:
+    meeting = cleaned([("A", "The pump leaks . Paint the garden .")])
+    weights = dict.fromkeys(["pump", "leak", "paint", "garden"], 1.0)
+    found = best_excerpts(meeting, Segment(0, 0, 0), weights, 20)
+    assert [one.text for one in found] == ["A: The pump leaks. Paint the garden."]
 
 
 def test_what_was_set_out_at_length_is_preferred() -> None:

@@ -111,7 +111,7 @@ def _warn_of_unknown(labels: Mapping[str, Label], ids: Iterable[str], lengths: M
     if strange:
         warnings.warn(
             f"{len(strange)} labels name a report or offsets that the index does not have, the first is that "
-            f"of {strange[0]!r}",
+            f"of {strange[0]!r}. Evaluate an index of the reports that the labels speak of.",
             HybridrankWarning,
             stacklevel=3,
         )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from hybridrank.errors import BadAnswer, ServiceError, ServiceRejected
 from hybridrank.generation import ChatService, Message, chat_body, named_models, read_chat_reply
-from hybridrank.jina.answers import Reply
+from hybridrank.jina.answers import Reply, hide
 from hybridrank.plain_http import post
 from hybridrank.tasks.meetings.extract import extract
 
@@ -31,8 +31,8 @@ __all__ = [
     "shorten",
 ]
 
-LONGEST = 2_000
-"""Characters of an answer."""
+LONGEST = 1_999
+"""Characters of an answer: of the 2,000 of its file, one is the newline at its end."""
 
 MOST_CALLS = 2
 """Requests for an answer, whatever becomes of them."""
@@ -45,7 +45,9 @@ NOTHING = "The notes recalled for this question say nothing about it."
 
 _LEAST_SECONDS = 1.0  # less is not worth a request
 _MOST_WAIT = 3.0  # seconds that a service may ask us to wait before the second request
-_LONGEST_NOTE, _LONGEST_QUESTION, _MOST_NOTES = 4_000, 4_000, 10
+_LONGEST_NOTE, _LONGEST_QUESTION, _MOST_NOTES = 4_000, 4_000, 10  # what is over is not looked at
+# What a model's text begins with when it is no prose: a page, or a call of a tool that was written out.
+_NO_PROSE = re.compile(r"\s*<(?:!doctype|html|\|?tool_call|function_call|tool_code)\b", re.IGNORECASE)
 
 _INSTRUCTIONS = """\
 You answer questions about the meetings of a research group from notes that were taken of them.
@@ -78,12 +80,12 @@ def answer(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
-    """Answer ``question`` from ``notes``, best first.
+    """Answer ``question`` from the first ten of ``notes``, best first, and 4,000 characters of each.
 
     Without a ``service``, without a note, and where the service gives no usable text within ``seconds``, the
     answer is put together from sentences of the notes. It never raises for what a service does.
     """
-    kept = [note for note in notes if note.strip()]
+    kept = [note[:_LONGEST_NOTE] for note in notes if _says_something(note[:_LONGEST_NOTE])][:_MOST_NOTES]
     if not kept:
         return Answer(NOTHING, False)
     complaints: list[str] = []
@@ -93,7 +95,7 @@ def answer(
         if text:
             return Answer(text, True, tuple(complaints))
     text = shorten(plain_text(extract(question, kept, LONGEST) or " ".join(kept)))
-    return Answer(text or NOTHING, False, tuple(complaints))
+    return Answer(text if _says_something(text) else NOTHING, False, tuple(complaints))
 
 
 def messages(question: str, notes: Sequence[str]) -> list[Message]:
@@ -143,7 +145,9 @@ class _Calls:
     def _ask(self, model: str) -> str:
         service = self._service
         reply = self._send(service.url, chat_body(model, self._chat), key=service.key, seconds=self._left())
-        text = read_chat_reply(reply, service.key)
+        text = hide(read_chat_reply(reply, service.key), service.key)
+        if _NO_PROSE.match(text) or not _says_something(shorten(plain_text(text))):
+            raise BadAnswer(service.url, "the answer is no text that a person could read")
         # A service that hands back what it was sent has answered nothing.
         if _INSTRUCTIONS[:60] in text or '"notes": [' in text:
             raise BadAnswer(service.url, "the answer repeats the request")
@@ -167,10 +171,19 @@ class _Calls:
         self._sleep(max(0.0, min(seconds, _MOST_WAIT, self._left() - _LEAST_SECONDS)))
 
 
+def _says_something(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
 _FENCE = re.compile(r"^[ \t]*```.*$", re.MULTILINE)
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]+)|\*\*|^[ \t]*(?:[-*_][ \t]*){3,}$", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\s*\n\s*\n\s*")
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_BREAK = re.compile(r"\r\n?|[\x85\u2028\u2029]")
+# Colours of a terminal; control characters; what is invisible or turns the direction of what follows.
+_UNPRINTABLE = re.compile(
+    r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
+    r"\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
+)
 
 
 def plain_text(text: str) -> str:
@@ -179,7 +192,7 @@ def plain_text(text: str) -> str:
     >>> plain_text("## Result\\n\\n**Grad B** said:\\x07\\r\\n```\\nno\\n```")
     'Result\\n\\nGrad B said:\\n\\nno'
     """
-    text = _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _UNPRINTABLE.sub("", _BREAK.sub("\n", text))
     return _BLANK_LINES.sub("\n\n", _MARKS.sub("", _FENCE.sub("", text))).strip()
 
 

@@ -110,6 +110,8 @@ def _check_target(target: Path, ours: set[str]) -> None:
 
 
 def _put(path: Path, content: bytes, mode: int) -> None:
+    if path.is_symlink():  # the file is to be here, not where that leads
+        path.unlink()
     path.write_bytes(content)
     path.chmod(mode)
 

@@ -34,7 +34,7 @@ def demo(n_questions: int = 3) -> str:
     said = sum(len(turn.text) for meeting in meetings for turn in meeting.turns)
     parts = [
         f"{len(meetings)} made-up meetings, {said:,} characters of dialogue, in a memory of at most "
-        f"{MAX_BYTES:,} bytes: {len(sources)} notes.\n* marks a note of the meeting that is asked about."
+        f"{MAX_BYTES:,} bytes: {len(memory.notes)} notes.\n* marks a note of the meeting that is asked about."
     ]
     scores = []
     for place, question in enumerate(questions):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from hybridrank.tasks.meetings.memory import split_topic
@@ -24,6 +25,7 @@ _POINTS = ".?!…\"'”’)]。"
 _QUESTION_WEIGHT = 2.0  # of a term that the question has, where another counts 1
 _TOPIC_WEIGHT = 0.5  # of a term among key words, where one in a sentence counts 1: a sentence says something
 _RANK_OFFSET = 3.0  # a note's weight is 1 / (rank + this), from rank 1
+_MOST_PIECES, _MOST_OF_NOTE = 400, 40  # that are weighed against each other; each choice looks at all
 _BASE_COST = 20  # characters that a piece costs beside its own, so that scraps do not win
 
 
@@ -48,14 +50,16 @@ class Piece(NamedTuple):
 
 
 def extract(question: str, notes: Sequence[str], longest: int) -> str:
-    """At most ``longest`` characters of what the notes say; notes come best first.
+    """At most ``longest`` characters of what the notes say; notes come best first, and of each the first 40
+    sentences count, of all notes 400.
 
     >>> notes = ["[pump seal] Grad B: Uh, okay. The pump leaks.", "PhD A: Let's buy paint. Grad B: Right."]
     >>> extract("What was said about the pump?", notes, 70)
     "On seal: Grad B: The pump leaks. PhD A: Let's buy paint."
     """
     asked = set(question_terms(question))
-    found = [piece for place, note in enumerate(notes) for piece in pieces(note, place)]
+    every = (piece for place, note in enumerate(notes) for piece in pieces(note, place)[:_MOST_OF_NOTE])
+    found = list(islice(every, _MOST_PIECES))
     held = [set(terms(" ".join(piece.words))) for piece in found]
     waiting = [at for at in range(len(found)) if held[at]]
     covered: set[str] = set()

@@ -127,5 +127,6 @@ class _Line:
             reason,
             file=self.file,
             line=self.number,
-            remedy=f"Give {self.fields.describe()}, or say how your fields are called (HistoryFields).",
+            remedy=f"Give {self.fields.describe()}, or say how your fields are called: "
+            '--field text=content, in Python HistoryFields(text="content").',
         )

@@ -32,7 +32,7 @@ _REMEDY = "Give a memory.json as `hybridrank meetings remember` writes it."
 class Memory:
     """Notes by meeting; made by :func:`~hybridrank.tasks.meetings.notes.make_memory` or :meth:`from_json`.
 
-    ``meetings`` holds the notes of each meeting, ``notes`` all of them in order. Where each came from is
+    ``meetings`` holds the notes of each meeting, ``notes`` all of them in order. Where they came from is
     known only to the memory that was made, not to one that was read.
     """
 
@@ -43,15 +43,16 @@ class Memory:
 
     @classmethod
     def of_sources(cls, sources: Iterable[Source]) -> Memory:
-        """The memory whose notes these are; the notes of a meeting are brought together."""
+        """The memory whose notes these are, each once; the notes of a meeting are brought together."""
         grouped: dict[str, list[Source]] = {}
         for source in sources:
             grouped.setdefault(source.meeting_id, []).append(source)
         ordered = [source for of_meeting in grouped.values() for source in of_meeting]
-        return cls([[source.text for source in of_meeting] for of_meeting in grouped.values()], ordered)
+        notes = (dict.fromkeys(source.text for source in of_meeting) for of_meeting in grouped.values())
+        return cls(notes, ordered)
 
     def to_json(self) -> str:
-        """The memory as text, a note a line; the same for the same notes.
+        """The memory as text, a note a line; the same for the same notes. Half a surrogate pair is escaped.
 
         >>> print(Memory([["[pump] A: It leaks."], ["B: Fine."]]).to_json(), end="")
         {"format": "hybridrank meeting memory", "version": 1, "meetings": [
@@ -64,7 +65,8 @@ class Memory:
             for notes in self.meetings
         )
         head = json.dumps({"format": FORMAT, "version": VERSION})[:-1]
-        return f'{head}, "meetings": [\n' + ",\n".join(lists) + "\n]}\n"
+        text = f'{head}, "meetings": [\n' + ",\n".join(lists) + "\n]}\n"
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
     @classmethod
     def from_json(cls, text: str) -> Memory:
@@ -88,7 +90,7 @@ class Memory:
         return cls(meetings)
 
     def sources(self) -> list[Source]:
-        """The text, the meeting and the turns of each note, in order.
+        """The text, the meeting and the turns of each note, in order; once for each place that it quotes.
 
         Raises :class:`~hybridrank.errors.InputError` for a memory that was read: that does not hold them.
         """

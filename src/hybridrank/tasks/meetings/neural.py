@@ -1,9 +1,13 @@
 """What Jina adds to a recall, where its services are there: vectors of the notes, made when the index is
 built, and at search a vector of the question and the scores of a reranker, both asked for at once.
 
-The standard library alone. At search there is a deadline, and what has not come by then does not count: the
-lists that did come are fused with the lexical one (Cormack et al., Reciprocal Rank Fusion, 2009), which is
-always there.
+Similarities of vectors join the lexical scores before the slots are filled, by note and by meeting. Only what
+stands out counts: of a thousand notes some hundred are a little like any question, and a fourth power leaves
+the few that are much like it. The reranker's order is then fused with that list (Cormack et al., Reciprocal
+Rank Fusion, 2009).
+
+The standard library alone. At search there is a deadline, and what has not come by then does not count; the
+lexical scores are always there.
 """
 
 from __future__ import annotations
@@ -17,8 +21,9 @@ import time
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import fsum, sqrt
 from operator import mul
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hybridrank.errors import BadAnswer, HybridrankError
 from hybridrank.jina.answers import Reply, error_of, read_embeddings, read_scores
@@ -35,7 +40,10 @@ from hybridrank.jina.wire import (
 )
 from hybridrank.plain_http import post
 
-__all__ = ["DEPTH", "SECONDS", "JinaService", "NoteVectors", "fuse", "improve"]
+if TYPE_CHECKING:
+    from hybridrank.tasks.meetings.recall import Index
+
+__all__ = ["DEPTH", "SECONDS", "JinaService", "NoteVectors", "blend", "fuse", "improve", "question_vector"]
 
 DEPTH = 30
 """Notes of the lexical list that are reranked."""
@@ -47,6 +55,9 @@ _BUILD_SECONDS = 200.0  # of the 300 that a build has
 _ATTEMPTS = 3
 _DIMENSIONS = 512  # the products with a thousand notes are taken in plain Python
 _MOST_TEXTS, _MOST_TOKENS, _MOST_CHARACTERS = 64, 60_000, 6_000
+_SIMILAR = 0.4  # of a note, and of its meeting, where the best lexical score counts 1
+_PEAK = 4  # power of the standard deviations by which a similarity is above the mean
+_TOP = 3  # notes by whose mean closeness is measured: those of all, and those of a meeting
 _RRF = 5.0  # measured; the usual 60 is for lists of a thousand
 _ADDRESS = "https://api.jina.ai"
 _VECTORS, _ABOUT = "vectors.f32", "vectors.json"
@@ -149,50 +160,51 @@ class NoteVectors:
         size = len(numbers) // len(notes)
         return cls([numbers[at * size : (at + 1) * size] for at in range(len(notes))], model)
 
-    def order(self, vector: Sequence[float]) -> list[int]:
-        """The places of the notes, most similar first.
+    def similarities(self, vector: Sequence[float]) -> list[float]:
+        """The cosine of each note's vector with another, in the order of the notes.
 
         Raises :class:`~hybridrank.errors.BadAnswer` for a vector of another length than theirs.
         """
         if len(vector) != len(self.rows[0]):
             raise BadAnswer("", f"a vector of {len(vector)} numbers for notes of {len(self.rows[0])}")
-        scores = [sum(map(mul, row, vector)) for row in self.rows]
-        return sorted(range(len(scores)), key=lambda at: (-scores[at], at))
+        return [sum(map(mul, row, vector)) for row in self.rows]
 
 
 def improve(
     question: str,
-    lexical: Sequence[str],
-    notes: Sequence[str],
+    index: Index,
     vectors: NoteVectors | None,
     service: JinaService,
     *,
     seconds: float = SECONDS,
     send: Send = post,
 ) -> tuple[list[str], list[str]]:
-    """The notes in a better order than ``lexical``, and what went wrong on the way.
+    """The notes in a better order than that of ``index.search``, and what went wrong on the way.
 
-    The order is that of ``lexical`` where nothing comes within ``seconds``.
+    Nothing comes within ``seconds``: the order is that of the search.
     """
     deadline = time.monotonic() + seconds
+    scores = index.scores(question)
+    lexical = index.best(scores, DEPTH)
     lists: dict[str, list[str]] = {}
     complaints: list[str] = []
 
     def dense(vectors: NoteVectors) -> None:
-        call = _embedding(service, [_sendable(question)], "retrieval.query")
-        (vector,) = _vectors(call, service, deadline - time.monotonic(), send)
-        lists["dense"] = [notes[at] for at in vectors.order(vector)[: 2 * DEPTH]]
+        vector = question_vector(question, service, deadline - time.monotonic(), send=send)
+        blended = blend(scores, vectors.similarities(vector), index.meeting_of)
+        lists["blended"] = index.best(blended, DEPTH)
 
     def reranked() -> None:
-        texts = list(lexical[:DEPTH])
         call = rerank_call(
             service.address,
             _sendable(question),
-            [_sendable(text) for text in texts],
+            [_sendable(text) for text in lexical],
             model=service.reranking_model,
         )
-        scores = read_scores(_answer(call, service, deadline - time.monotonic(), send), len(texts)).scores
-        lists["reranked"] = [texts[at] for at in sorted(range(len(texts)), key=lambda at: (-scores[at], at))]
+        given = read_scores(_answer(call, service, deadline - time.monotonic(), send), len(lexical)).scores
+        lists["reranked"] = [
+            lexical[at] for at in sorted(range(len(lexical)), key=lambda at: (-given[at], at))
+        ]
 
     jobs: list[Callable[[], None]] = []
     if not is_blank(question) and vectors is not None and vectors.rows:
@@ -206,8 +218,48 @@ def improve(
         worker.join(max(0.0, deadline - time.monotonic()))
         if worker.is_alive():
             complaints.append(f"a service gave no answer within {seconds:.3g} s")
-    # A copy, for a thread that is late may still add to it.
-    return fuse([list(lexical), *dict(lists).values()]), complaints
+    came = dict(lists)  # a copy, for a thread that is late may still add to it
+    first = came.pop("blended", lexical)
+    return fuse([first, *came.values()]), complaints
+
+
+def question_vector(
+    question: str, service: JinaService, seconds: float, *, send: Send = post
+) -> Sequence[float]:
+    """The vector of a question. Raises :class:`~hybridrank.errors.ServiceError` when it is not to be had."""
+    call = _embedding(service, [_sendable(question)], "retrieval.query")
+    (vector,) = _vectors(call, service, seconds, send)
+    return vector
+
+
+def blend(
+    lexical: Mapping[int, float], similarities: Sequence[float], meeting_of: Sequence[int]
+) -> dict[int, float]:
+    """Scores of notes, by place, of words and vectors together.
+
+    ``lexical`` has the scores of those that share a word with the question, ``similarities`` one for each
+    note. A note is as close as it stands out from all, and its meeting as its three closest notes are.
+
+    >>> scores = blend({0: 2.0}, [0.1, 0.1, 0.1, 0.1, 0.1, 0.9], [0, 0, 1, 1, 2, 2])
+    >>> sorted(scores, key=lambda at: -scores[at])
+    [5, 0, 4]
+    """
+    mean = fsum(similarities) / len(similarities)
+    spread = sqrt(fsum((one - mean) ** 2 for one in similarities) / len(similarities))
+    highest = max(lexical.values(), default=0.0) or 1.0
+    scores = {at: score / highest for at, score in lexical.items()}
+    if not spread:  # notes that are all alike say nothing
+        return scores
+    close = [max(0.0, (one - mean) / spread) ** _PEAK for one in similarities]
+    scale = _SIMILAR / (_mean_of_best(close) or 1.0)
+    of_meeting: dict[int, list[float]] = {}
+    for at, meeting in enumerate(meeting_of):
+        of_meeting.setdefault(meeting, []).append(close[at])
+    meetings = {meeting: _mean_of_best(found) for meeting, found in of_meeting.items()}
+    for at, meeting in enumerate(meeting_of):
+        if gain := scale * (close[at] + meetings[meeting]):
+            scores[at] = scores.get(at, 0.0) + gain
+    return scores
 
 
 def fuse(lists: Sequence[Sequence[str]]) -> list[str]:
@@ -221,6 +273,11 @@ def fuse(lists: Sequence[Sequence[str]]) -> list[str]:
         for rank, text in enumerate(dict.fromkeys(one), start=1):
             scores[text] = scores.get(text, 0.0) + 1 / (_RRF + rank)
     return sorted(scores, key=lambda text: -scores[text])
+
+
+def _mean_of_best(values: Sequence[float]) -> float:
+    best = sorted(values)[-_TOP:]
+    return fsum(best) / len(best)
 
 
 def _try(job: Callable[[], None], complaints: list[str]) -> None:

@@ -1,6 +1,7 @@
 """A memory of a history: meetings cut into topics, a note for each, in as many as the bytes allow.
 
-All notes are of about the same size; what the budget decides is how finely the meetings are cut.
+All notes are of about the same size; what the budget decides is how finely the meetings are cut. A note
+quotes both halves of its stretch of talk: two excerpts far apart bear on more questions than a longer one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hybridrank.tasks.meetings.history import Meeting
 from hybridrank.tasks.meetings.memory import Memory, note_text
 from hybridrank.tasks.meetings.scoring import Source
 from hybridrank.tasks.meetings.segments import clean_meeting, cut
-from hybridrank.tasks.meetings.selection import best_excerpt, key_terms, term_weights
+from hybridrank.tasks.meetings.selection import best_excerpts, key_terms, term_weights
 from hybridrank.tasks.meetings.worth import History, Worth, term_table, worth_of
 
 __all__ = ["MOST_BYTES", "make_memory"]
@@ -25,7 +26,7 @@ MOST_BYTES = 183_981
 """What a memory may measure in the real task."""
 
 _KEY_WORDS = 12  # of a topic
-_SAID = 120  # bytes of what was said in a note, about
+_SAID = 85  # bytes of what was said in each half of a topic, about
 _FINEST, _COARSEST = 12.0, 100_000.0  # content terms of a segment
 _TRIALS = 9  # sizes of segments that are tried
 
@@ -58,7 +59,10 @@ def make_memory(
 
 
 class _Note(NamedTuple):
-    source: Source
+    """A note's text and the turns that it quotes, as ``sources`` with that text; ``gain`` is its worth."""
+
+    text: str
+    sources: tuple[Source, ...]
     gain: float
 
 
@@ -72,15 +76,16 @@ def _notes(history: History, worth: Worth, size: float) -> list[list[_Note]]:
     seen: set[str] = set()
     for segment, weights, topic in zip(segments, term_weights(table), topics, strict=True):
         meeting = history.meetings[segment.meeting]
-        excerpt = best_excerpt(meeting, segment, weights, _SAID)
-        if excerpt is None:
+        excerpts = best_excerpts(meeting, segment, weights, _SAID)
+        if not excerpts:
             continue
         forms = table.forms[segment.meeting]
-        text = note_text([forms.get(term, term) for term in topic], excerpt.text)
+        said = "\n".join(excerpt.text for excerpt in excerpts)
+        text = note_text([forms.get(term, term) for term in topic], said)
         if text not in seen:  # a note is known by its text
             seen.add(text)
-            source = Source(text, meeting.meeting_id, excerpt.first, excerpt.last)
-            found[segment.meeting].append(_Note(source, excerpt.gain))
+            sources = tuple(Source(text, meeting.meeting_id, one.first, one.last) for one in excerpts)
+            found[segment.meeting].append(_Note(text, sources, sum(one.gain for one in excerpts)))
     return found
 
 
@@ -120,8 +125,8 @@ def _finished(meetings: Sequence[Meeting], notes: list[list[_Note]], max_bytes: 
 
 
 def _memory(notes: Sequence[Sequence[_Note]]) -> Memory:
-    sources = [note.source for of_meeting in notes for note in of_meeting]
-    return Memory([[note.source.text for note in of_meeting] for of_meeting in notes], sources)
+    sources = [source for of_meeting in notes for note in of_meeting for source in note.sources]
+    return Memory([[note.text for note in of_meeting] for of_meeting in notes], sources)
 
 
 def _measure(memory: Memory) -> int:

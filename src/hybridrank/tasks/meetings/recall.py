@@ -22,7 +22,7 @@ from hybridrank.tasks.meetings.vocabulary import question_terms, spoken_labels, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from hybridrank.tasks.meetings.memory import Memory
@@ -40,7 +40,8 @@ _MEETING_SHARE = 0.5  # of a meeting's score in that of its notes
 _SPEAKER_LIFT = 0.5  # of a note of the speaker that is asked about
 _KIN_WEIGHT = 0.5  # of a word that begins like the one asked for
 _KIN_LETTERS, _KIN_SHARE = 5, 0.75  # which they have in common at least, and of the longer one
-_NEXT_OF_MEETING = 0.8  # what a meeting's next note counts of its own score
+_NEXT_OF_MEETING = 0.9  # what a meeting's next note counts of its own score
+_LONGEST_QUESTION = 10_000  # characters that are read; a search has about a second
 _POOL = 60  # notes that compete for the slots, and at least six for each
 _NEAR = 5  # notes up and down that fill slots which are left
 
@@ -53,7 +54,7 @@ fifth of the time, and only what is asked for is taken apart."""
 
 class Index:
     """Notes and where their terms stand; made by :meth:`build` or :meth:`open`. ``notes`` are those of the
-    memory, each once.
+    memory, each once; ``meeting_of`` has the meeting of each, by its place.
 
     >>> from hybridrank.tasks.meetings.memory import Memory
     >>> index = Index.build(Memory([["[pump seal] PhD A: It leaks."], ["[budget] Grad B: We have none."]]))
@@ -66,7 +67,7 @@ class Index:
     def __init__(self, content: dict[str, Any]) -> None:
         self._content = content
         self.notes: list[str] = content["notes"]
-        self._meeting_of: list[int] = content["meeting_of"]
+        self.meeting_of: list[int] = content["meeting_of"]
         self._labels: dict[str, list[int]] = content["labels"]
         self._postings: Postings = content["postings"]
         self._of_meetings: Postings = content["of_meetings"]
@@ -114,7 +115,8 @@ class Index:
         beside = f"{path}.{os.getpid()}.new"
         try:
             os.makedirs(directory, exist_ok=True)
-            with open(beside, "w", encoding="utf-8") as file:
+            # Half a surrogate pair, which UTF-8 has not, is escaped as JSON does.
+            with open(beside, "w", encoding="utf-8", errors="backslashreplace") as file:
                 json.dump(self._content, file, ensure_ascii=False, separators=(",", ":"))
             os.replace(beside, path)
         except OSError as error:
@@ -168,8 +170,7 @@ class Index:
         """
         if k < 1:
             raise InputError(f"k is {k}", remedy="Ask for 1 note or more.")
-        found = self._slots(self._scores(question), k if rerank is None else 3 * k)
-        notes = [self.notes[at] for at in found]
+        notes = self.best(self.scores(question), k if rerank is None else 3 * k)
         if rerank is not None and notes:
             scores = list(rerank(question, notes))
             if len(scores) != len(notes):
@@ -179,12 +180,15 @@ class Index:
             notes = [notes[at] for at in sorted(range(len(notes)), key=lambda at: (-scores[at], at))]
         return notes[:k]
 
-    def _scores(self, question: str) -> dict[int, float]:
-        """The score of each note that shares a term, or the beginning of one, with the question."""
+    def scores(self, question: str) -> dict[int, float]:
+        """The score of each note, by its place, that shares a term, or the start of one, with a question."""
         asked: dict[str, float] = {}
-        for term in question_terms(question, self._labels):
+        question = question[:_LONGEST_QUESTION]
+        of_question = question_terms(question, self._labels)
+        alike = self._alike(of_question)
+        for term in of_question:
             asked[term] = 1.0
-            for kin in self._kin(term):
+            for kin in _kin(term, alike.get(term[:_KIN_LETTERS], ())):
                 asked.setdefault(kin, _KIN_WEIGHT)
         scores: dict[int, float] = {}
         of_meeting: dict[int, float] = {}
@@ -198,36 +202,36 @@ class Index:
                 if at in scores:
                     scores[at] *= 1.0 + _SPEAKER_LIFT
         return {
-            at: score + _MEETING_SHARE * of_meeting.get(self._meeting_of[at], 0.0)
+            at: score + _MEETING_SHARE * of_meeting.get(self.meeting_of[at], 0.0)
             for at, score in scores.items()
         }
 
-    def _kin(self, term: str) -> list[str]:
-        if len(term) < _KIN_LETTERS:
-            return []
-        start = term[:_KIN_LETTERS]
-        return [
-            other
-            for other in self._postings
-            if other.startswith(start)
-            and other != term
-            and _shared(other, term) >= _KIN_SHARE * max(len(other), len(term))
-        ]
+    def _alike(self, asked: Iterable[str]) -> dict[str, list[str]]:
+        """The terms of the notes that begin as those asked for do, by that beginning."""
+        starts = {term[:_KIN_LETTERS] for term in asked if len(term) >= _KIN_LETTERS}
+        found: dict[str, list[str]] = {}
+        for other in self._postings:
+            if other[:_KIN_LETTERS] in starts:
+                found.setdefault(other[:_KIN_LETTERS], []).append(other)
+        return found
 
-    def _slots(self, scores: dict[int, float], k: int) -> list[int]:
-        """The places of at most ``k`` notes, the next one always that which is likeliest to add something."""
-        best = sorted(scores, key=lambda at: (-scores[at], at))[: max(_POOL, 6 * k)]
+    def best(self, scores: Mapping[int, float], k: int) -> list[str]:
+        """At most ``k`` notes by the scores of their places, and then those beside them.
+
+        The next one is always that which is likeliest to add something to those before.
+        """
+        left = sorted(scores, key=lambda at: (-scores[at], at))[: max(_POOL, 6 * k)]
         discount: dict[int, float] = {}
         found: list[int] = []
-        while best and len(found) < k:
-            at = max(best, key=lambda at: (scores[at] * discount.get(self._meeting_of[at], 1.0), -at))
-            best.remove(at)
+        while left and len(found) < k:
+            at = max(left, key=lambda at: (scores[at] * discount.get(self.meeting_of[at], 1.0), -at))
+            left.remove(at)
             found.append(at)
-            meeting = self._meeting_of[at]
+            meeting = self.meeting_of[at]
             discount[meeting] = discount.get(meeting, 1.0) * _NEXT_OF_MEETING
         if len(found) < k:
             found += self._neighbours(found)
-        return found[:k]
+        return [self.notes[at] for at in found[:k]]
 
     def _neighbours(self, found: list[int]) -> list[int]:
         """Notes beside those found, in the same meetings, the nearest first."""
@@ -235,7 +239,7 @@ class Index:
         for distance in range(1, _NEAR + 1):
             for at in found:
                 for other in (at + distance, at - distance):
-                    if 0 <= other < len(self.notes) and self._meeting_of[other] == self._meeting_of[at]:
+                    if 0 <= other < len(self.notes) and self.meeting_of[other] == self.meeting_of[at]:
                         near[other] = None
         return [at for at in near if at not in found]
 
@@ -260,6 +264,14 @@ def _labels(note: str) -> list[str]:
     """
     said = split_topic(note)[1]
     return list(dict.fromkeys(" ".join(words(label)) for label in _LABEL.findall(said)))
+
+
+def _kin(term: str, alike: Iterable[str]) -> list[str]:
+    return [
+        other
+        for other in alike
+        if other != term and _shared(other, term) >= _KIN_SHARE * max(len(other), len(term))
+    ]
 
 
 def _shared(one: str, other: str) -> int:

@@ -74,7 +74,7 @@ def build(memory: str, output: str, environ: Mapping[str, str]) -> None:
             service = JinaService.from_environment(environ)
             if service is not None:
                 NoteVectors.made(index.notes, service).save(output, index.notes)
-        except HybridrankError as error:
+        except (HybridrankError, OSError) as error:  # such as a disk that is full
             complain(f"no vectors: {error}")
 
 
@@ -90,17 +90,20 @@ def recall(index: str, question: str, environ: Mapping[str, str]) -> list[str]:
     asked = _readable(question)
     try:
         found = opened.search(asked, MOST_MEMORIES)
-        if any(environ.get(name) for name in _JINA):
-            found = _improved(index, opened, asked, environ) or found
     except Exception as error:  # an empty recall is a miss, where a failure would cost everything
         complain(f"nothing was recalled: {error!r}")
-        found = []
+        return []
+    if any(environ.get(name) for name in _JINA):
+        try:
+            found = _improved(index, opened, asked, environ) or found
+        except Exception as error:  # what was found without a service stands
+            complain(f"no service is asked: {type(error).__name__}")
     return found[:MOST_MEMORIES]
 
 
 def _improved(directory: str, index: Index, question: str, environ: Mapping[str, str]) -> list[str]:
     """What Jina makes of a longer list; empty where no service is named rightly."""
-    from hybridrank.tasks.meetings.neural import DEPTH, JinaService, NoteVectors, improve
+    from hybridrank.tasks.meetings.neural import JinaService, NoteVectors, improve
 
     try:
         service = JinaService.from_environment(environ)
@@ -110,7 +113,7 @@ def _improved(directory: str, index: Index, question: str, environ: Mapping[str,
     if service is None:
         return []
     vectors = NoteVectors.open(directory, index.notes)
-    found, complaints = improve(question, index.search(question, DEPTH), index.notes, vectors, service)
+    found, complaints = improve(question, index, vectors, service)
     for complaint in complaints:
         complain(complaint)
     return found
@@ -136,10 +139,18 @@ def answer(question: str, memories: str, environ: Mapping[str, str]) -> str:
 
 
 def as_json(memories: Sequence[str]) -> str:
-    """A list of notes as ``run.sh`` writes it."""
+    """A list of notes as ``run.sh`` writes it. Half a surrogate pair, which UTF-8 has not, is escaped: a note
+    is read as it stands in the memory.
+
+    >>> print(as_json(["caf\\u00e9 \\ud800"]), end="")
+    [
+     "caf\u00e9 \\ud800"
+    ]
+    """
     import json
 
-    return json.dumps(memories, ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps(memories, ensure_ascii=False, indent=1) + "\n"
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _parse(command: str, arguments: Sequence[str]) -> dict[str, str]:

@@ -47,11 +47,12 @@ class Segment(NamedTuple):
 
 
 def clean_meeting(meeting: Meeting) -> CleanMeeting:
-    """A meeting with its turns cleaned."""
+    """A meeting with its turns cleaned; half a surrogate pair in a speaker's label becomes "?"."""
     turns = []
     for turn in meeting.turns:
         sentences = clean_turn(turn.text)
-        turns.append(CleanTurn(turn.speaker, tuple(sentences), tuple(tuple(terms(one)) for one in sentences)))
+        speaker = turn.speaker.encode("utf-8", "replace").decode("utf-8")
+        turns.append(CleanTurn(speaker, tuple(sentences), tuple(tuple(terms(one)) for one in sentences)))
     return CleanMeeting(meeting.meeting_id, tuple(turns))
 
 

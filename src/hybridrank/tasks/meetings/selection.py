@@ -7,24 +7,27 @@ was said more often.
 Sentences are a greedy cover (Lin and Bilmes, A Class of Submodular Functions for Document Summarization,
 ACL 2011): each time the one that adds most per byte, where a term counts once, by how often it was said in
 the segment and how rare it is elsewhere. Of several windows that one is taken whose cover is worth most,
-where turns in which much was said are preferred: what somebody set out at length is what is asked about.
+where turns in which much was said are preferred: what somebody set out at length is what is asked about. The
+two halves of a segment are quoted each by their best window.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridrank.tasks.meetings.segments import CleanMeeting, CleanTurn, Segment
+from hybridrank.tasks.meetings.vocabulary import terms
 from hybridrank.tasks.meetings.worth import TermTable
 
-__all__ = ["Excerpt", "best_excerpt", "key_terms", "term_weights"]
+__all__ = ["Excerpt", "best_excerpt", "best_excerpts", "key_terms", "term_weights"]
 
 _ROOM = 10  # segments that may list a term at its full worth: as many as a recall has notes
 _BESIDE = 0.25  # what being said in a segment beside counts, of being said in it
@@ -32,6 +35,7 @@ _MOST_TURNS, _MOST_SPAN = 4, 5  # turns with content that a note may join, and t
 _LEAST_TERMS = 2  # of the turn that an excerpt begins with
 _OVER = 1.15  # an excerpt may be this much longer than asked for, rather than miss its last sentence
 _COST = 1.2  # power of the bytes by which a gain is divided
+_SAID_BEFORE = 0.3  # what saying a term is worth when the other half's excerpt said it
 _AT_LENGTH = 0.3  # power of the content terms of an excerpt's turns by which its gain is multiplied
 
 
@@ -98,6 +102,34 @@ def best_excerpt(
     gain, chosen = best
     chosen.sort()
     return Excerpt(_joined(meeting, chosen), chosen[0][0], chosen[-1][0], gain)
+
+
+def best_excerpts(
+    meeting: CleanMeeting, segment: Segment, weights: Mapping[str, float], n_bytes: int
+) -> list[Excerpt]:
+    """The best excerpt of ``n_bytes`` from each half of a segment, in order.
+
+    What the first half's has said counts for less in the second. A segment with content in one half only, or
+    in a single turn, gives one excerpt of twice as many bytes.
+    """
+    one, other = _halves(meeting, segment)
+    first = best_excerpt(meeting, one, weights, n_bytes)
+    if first is not None:
+        said = set(terms(first.text))
+        left = {term: weight * _SAID_BEFORE if term in said else weight for term, weight in weights.items()}
+        second = best_excerpt(meeting, other, left, n_bytes)
+        if second is not None:
+            return [first, second]
+    whole = best_excerpt(meeting, segment, weights, 2 * n_bytes)
+    return [] if whole is None else [whole]
+
+
+def _halves(meeting: CleanMeeting, segment: Segment) -> tuple[Segment, Segment]:
+    """A segment as two with about as many content terms in each; one may have no turn."""
+    turns = meeting.turns[segment.first : segment.last + 1]
+    up_to = list(accumulate(sum(map(len, turn.terms)) for turn in turns))
+    middle = segment.first + bisect_left(up_to, up_to[-1] / 2)
+    return segment._replace(last=middle), segment._replace(first=middle + 1)
 
 
 def _cover(

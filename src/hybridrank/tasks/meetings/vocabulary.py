@@ -114,7 +114,7 @@ def question_terms(question: str, labels: Iterable[str] = ()) -> list[str]:
     (['discuss'], [])
     """
     text = " ".join(words(question))
-    for label in sorted(labels, key=len, reverse=True):
+    for label in sorted((label for label in labels if label and label in text), key=len, reverse=True):
         text = re.sub(rf"(?<!\S){re.escape(label)}(?!\S)", " ", text)
     content = _content(text.split())
     asked = [word for word in content if word not in FRAME_WORDS]

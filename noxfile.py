@@ -76,7 +76,7 @@ def browser(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """Tell stories of network failure over real sockets, 10,000 or `-- NUMBER` (the tests tell 1,000)."""
+    """Tell stories of network failure over real sockets, 10,000 or `-- NUMBER` (the tests tell 400)."""
     install(session, "dev")
     number = session.posargs[0] if session.posargs else "10000"
     session.run("pytest", "tests/jina/test_faults.py", env={"HYBRIDRANK_FAULT_STORIES": number})

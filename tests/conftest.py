@@ -9,7 +9,8 @@ from hybridrank.cli import main
 from tests.command_line import DATA
 
 # The machines that run the tests are shared, so that a slow example says nothing.
-settings.register_profile("hybridrank", deadline=None)
+settings.register_profile("hybridrank", deadline=None, max_examples=40)
+settings.register_profile("thorough", deadline=None, max_examples=500)  # pytest --hypothesis-profile thorough
 settings.load_profile("hybridrank")
 
 

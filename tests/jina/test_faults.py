@@ -1,7 +1,7 @@
 """Thousands of seeded stories of failure, over real sockets.
 
 A story is a call, a budget, and what happens to each of its requests. Waits between attempts take no time:
-the clock jumps. There are 1,000, or as many as HYBRIDRANK_FAULT_STORIES says; `nox -s faults` tells 10,000.
+the clock jumps. There are 400, or as many as HYBRIDRANK_FAULT_STORIES says; `nox -s faults` tells 10,000.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.jina.fault_server import (
     vector_of,
 )
 
-STORIES = int(os.environ.get("HYBRIDRANK_FAULT_STORIES", "1000"))
+STORIES = int(os.environ.get("HYBRIDRANK_FAULT_STORIES", "400"))
 SIDE_BY_SIDE = 8
 KEY = "jina_0123456789abcdefghijklmnopqrstuvwxyzABCDEF"
 ATTEMPTS = 4

@@ -14,6 +14,7 @@ ROOT = Path(hybridrank.__file__).parent
 # A name stands for a module, or for a package with all that is in it.
 FLOORS = {
     "errors": 0,
+    "lazy": 0,
     "records": 0,
     "array_files": 1,
     "budget": 1,

@@ -5,8 +5,9 @@ Names are imported when they are first used, so that ``import hybridrank`` costs
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hybridrank.lazy import lazy_names
 
 if TYPE_CHECKING:
     from hybridrank.budget import Budget, Ledger, Remaining
@@ -199,14 +200,4 @@ __all__ = [
     "split_documents",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME_OF)

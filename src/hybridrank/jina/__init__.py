@@ -6,8 +6,9 @@ Names are imported when they are first used: what is on the wire (:mod:`~hybridr
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hybridrank.lazy import lazy_names
 
 if TYPE_CHECKING:
     from hybridrank.jina.aio import AsyncJinaClient, Embeddings, Scores
@@ -36,14 +37,4 @@ __all__ = [
     "Scores",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME_OF)

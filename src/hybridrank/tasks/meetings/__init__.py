@@ -5,8 +5,9 @@ Names are imported when they are first used: reading, making, searching and answ
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hybridrank.lazy import lazy_names
 
 if TYPE_CHECKING:
     from hybridrank.tasks.meetings.history import HistoryFields, Meeting, Turn, read_history
@@ -26,14 +27,4 @@ _HOME_OF = {
 
 __all__ = ["HistoryFields", "Index", "Meeting", "Memory", "Turn", "make_memory", "read_history"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME_OF)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hybridrank.errors import InputError
-from hybridrank.text.json_lines import filled_lines
+from hybridrank.text.json_lines import decode_line, filled_lines
 
 __all__ = ["columns", "first_line", "grade_of", "score_of", "text_lines"]
 
@@ -22,15 +22,7 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises :class:`~hybridrank.errors.InputError` for a file that cannot be read, or is not UTF-8.
     """
     for number, line in filled_lines(path, "Give a file that is there and may be read."):
-        try:
-            yield number, line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"byte {error.start + 1} of the line is not UTF-8",
-                file=path,
-                line=number,
-                remedy="Save the file as UTF-8.",
-            ) from None
+        yield number, decode_line(line, path, number)
 
 
 def first_line(path: Path) -> str:

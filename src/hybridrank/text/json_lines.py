@@ -10,7 +10,7 @@ from typing import Any
 
 from hybridrank.errors import InputError
 
-__all__ = ["filled_lines", "parse_row", "read_json_lines"]
+__all__ = ["decode_line", "filled_lines", "parse_row", "read_json_lines"]
 
 
 def read_json_lines(path: Path, remedy: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -38,10 +38,10 @@ def filled_lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"cannot be read ({error.strerror})", file=path, remedy=remedy) from error
 
 
-def parse_row(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    """The object that a line holds; raises :class:`~hybridrank.errors.InputError` when it holds none."""
+def decode_line(line: bytes, path: Path, number: int) -> str:
+    """The text of a line; raises :class:`~hybridrank.errors.InputError` when it is not UTF-8."""
     try:
-        row = json.loads(line.decode("utf-8"))
+        return line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
             f"byte {error.start + 1} of the line is not UTF-8",
@@ -49,6 +49,13 @@ def parse_row(line: bytes, path: Path, number: int) -> dict[str, Any]:
             line=number,
             remedy="Save the file as UTF-8.",
         ) from None
+
+
+def parse_row(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    """The object that a line holds; raises :class:`~hybridrank.errors.InputError` when it holds none."""
+    text = decode_line(line, path, number)
+    try:
+        row = json.loads(text)
     except ValueError as error:  # also a number of more digits than Python reads
         where = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
         raise InputError(

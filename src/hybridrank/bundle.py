@@ -9,14 +9,14 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from os import PathLike
 from pathlib import Path, PurePath
 from py_compile import PycInvalidationMode
 
 from hybridrank.errors import InputError
 
-__all__ = ["PYTHON_NOTE", "SYSTEM", "bundle", "python_tag", "script_source"]
+__all__ = ["PYTHON_NOTE", "SYSTEM", "bundle", "check_target", "python_tag", "script_source"]
 
 PYTHON_NOTE = "python.txt"  # in the bundle: which Python its compiled parts are for
 SYSTEM = "system"  # in the bundle: libraries of the system that the other machine may lack
@@ -62,6 +62,18 @@ def bundle(
         os.chmod(folder, 0o755)
         for name in names:
             os.chmod(os.path.join(folder, name), 0o644)
+
+
+def check_target(target: Path, ours: Collection[str]) -> None:
+    """Raise :class:`~hybridrank.errors.InputError` unless a directory to assemble in is new, or holds nothing
+    but what is named in ``ours``."""
+    if target.exists() and not target.is_dir():
+        raise InputError("is a file", file=target, remedy="Give a new or an empty directory.")
+    foreign = sorted(path.name for path in target.glob("*") if path.name not in ours)
+    if foreign:
+        raise InputError(
+            f"holds {', '.join(foreign[:3])}", file=target, remedy="Give a new or an empty directory."
+        )
 
 
 def _shared_library(name: str) -> Path | None:

@@ -7,7 +7,7 @@ import shutil
 from os import PathLike
 from pathlib import Path
 
-from hybridrank.bundle import bundle, script_source
+from hybridrank.bundle import bundle, check_target, script_source
 from hybridrank.errors import InputError
 
 __all__ = ["assemble"]
@@ -30,7 +30,9 @@ def assemble(output: str | PathLike[str]) -> Path:
     the same version and platform as this one, and everyone may read it.
     """
     target, scripts = Path(output), script_source("finance")
-    _check_target(target, scripts)
+    if target.exists() and target.samefile(scripts):
+        raise InputError("holds the originals", file=target, remedy="Give a new or an empty directory.")
+    check_target(target, _OURS)
     try:
         if not target.exists():
             target.mkdir(parents=True)
@@ -61,15 +63,3 @@ def _is_installed(name: str) -> bool:
     except importlib.metadata.PackageNotFoundError:
         return False
     return True
-
-
-def _check_target(target: Path, scripts: Path) -> None:
-    if target.exists() and not target.is_dir():
-        raise InputError("is a file", file=target, remedy="Give a new or an empty directory.")
-    if target.exists() and target.samefile(scripts):
-        raise InputError("holds the originals", file=target, remedy="Give a new or an empty directory.")
-    foreign = sorted(path.name for path in target.glob("*") if path.name not in _OURS)
-    if foreign:
-        raise InputError(
-            f"holds {', '.join(foreign[:3])}", file=target, remedy="Give a new or an empty directory."
-        )

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from hybridrank.bundle import script_source
+from hybridrank.bundle import check_target, script_source
 from hybridrank.errors import InputError
 from hybridrank.tasks.meetings import carry
 from hybridrank.tasks.meetings.memory import Memory
@@ -51,7 +51,7 @@ def assemble(memory: str | PathLike[str], output: str | PathLike[str]) -> Path:
     content = _checked_memory(Path(memory))
     scripts = {f"{command}.sh": script(command) for command in COMMANDS}
     target = Path(output)
-    _check_target(target, {MEMORY, *scripts})
+    check_target(target, {MEMORY, *scripts})
     try:
         target.mkdir(parents=True, exist_ok=True)
         _put(target / MEMORY, content, 0o644)
@@ -97,16 +97,6 @@ def _checked_memory(path: Path) -> bytes:
             remedy="Make a smaller one: hybridrank meetings remember --max-bytes.",
         )
     return content
-
-
-def _check_target(target: Path, ours: set[str]) -> None:
-    if target.exists() and not target.is_dir():
-        raise InputError("is a file", file=target, remedy="Give a new or an empty directory.")
-    foreign = sorted({path.name for path in target.glob("*")} - ours) if target.is_dir() else []
-    if foreign:
-        raise InputError(
-            f"holds {', '.join(foreign[:3])}", file=target, remedy="Give a new or an empty directory."
-        )
 
 
 def _put(path: Path, content: bytes, mode: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.resources import as_file, files
 from os import PathLike
 
@@ -30,7 +31,7 @@ class EvidenceRanker:
         self.features = EvidenceFeatures(finder)
         self.model = model
 
-    @property
+    @cached_property
     def has_learned_neural(self) -> bool:
         """Whether the model has learned from neural scores, so that they change its order."""
         gains = self.model.importances()

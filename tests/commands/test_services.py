@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.stub_service import StubService
 from hybridrank.cli import main
 from hybridrank.commands.services import add_budget_to, signals_from
 from hybridrank.jina.client import JinaClient
 from hybridrank.tasks.finance import build
-from tests.commands.loopback import Loopback, loopback
 from tests.tasks.finance.tiny_data import SAMPLE
 
 NOWHERE = "http://127.0.0.1:9"
@@ -25,8 +25,8 @@ def options_of(*arguments: str) -> argparse.Namespace:
 
 
 @pytest.fixture
-def service() -> Iterator[Loopback]:
-    with loopback() as running:
+def service() -> Iterator[StubService]:
+    with StubService() as running:
         yield running
 
 
@@ -84,7 +84,7 @@ def rows_of(path: Path) -> list[Any]:
 
 def test_a_run_asks_once_a_question_and_a_second_run_nothing(
     index_dir: Path,
-    service: Loopback,
+    service: StubService,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -94,17 +94,17 @@ def test_a_run_asks_once_a_question_and_a_second_run_nothing(
     assert main([*run, str(tmp_path / "plain")]) == 0
     monkeypatch.setenv("JINA_BASE_URL", service.url)
     assert main([*run, str(tmp_path / "first")]) == 0
-    assert service.requests == len(rows_of(queries))
+    assert service.requests["/v1/rerank"] == len(rows_of(queries))
     assert main([*run, str(tmp_path / "second")]) == 0
-    assert service.requests == len(rows_of(queries))
+    assert service.requests["/v1/rerank"] == len(rows_of(queries))
     assert rows_of(tmp_path / "first") == rows_of(tmp_path / "second")
     assert rows_of(tmp_path / "first") != rows_of(tmp_path / "plain")
-    assert f"services: {service.requests} requests" in capsys.readouterr().err
+    assert f"services: {service.requests['/v1/rerank']} requests" in capsys.readouterr().err
 
 
 def test_a_run_never_exceeds_its_budget_and_answers_every_question(
     index_dir: Path,
-    service: Loopback,
+    service: StubService,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -114,6 +114,6 @@ def test_a_run_never_exceeds_its_budget_and_answers_every_question(
     monkeypatch.setattr("hybridrank.commands.services._cache", lambda index_dir: None)
     run = ["finance", "run", "--index-dir", str(index_dir), "--queries", str(queries)]
     assert main([*run, "--output", str(tmp_path / "out"), "--max-requests", "3"]) == 0
-    assert service.requests == 3
+    assert service.requests["/v1/rerank"] == 3
     assert len(rows_of(tmp_path / "out")) == len(rows_of(queries))
     assert f"{len(rows_of(queries)) - 3} questions without" in capsys.readouterr().err

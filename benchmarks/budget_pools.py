@@ -26,7 +26,7 @@ from hybridrank.ranking_model import RankingModel
 from hybridrank.records import Hit, Passage, Ranking
 from hybridrank.tasks.finance.candidates import CandidateFinder, Candidates, Weights
 from hybridrank.tasks.finance.corpus import Problem, read_questions
-from hybridrank.tasks.finance.datasets import EvaluationSet
+from hybridrank.tasks.finance.datasets import Corpus, EvaluationSet
 from hybridrank.tasks.finance.features import NAMES, EvidenceFeatures
 from hybridrank.tasks.finance.index import build
 from hybridrank.tasks.finance.ranker import DEPTH, WINDOWS
@@ -76,13 +76,19 @@ def read_pools(sets: Iterable[EvaluationSet], work: Path, tell: Callable[[str], 
     for one in sets:
         name = one.corpus.name
         if name not in opened:
-            if not (work / name / "manifest.json").exists():
-                tell(f"indexing corpus {name}")
-                build(one.corpus.path, work / name)
-            opened[name] = FinanceIndex.open(work / name, model=None)
+            opened[name] = FinanceIndex.open(index_of(one.corpus, work, tell), model=None)
         tell(f"finding candidates of {one.name} in {name}")
         pools.extend(_pools_of(one, opened[name]))
     return pools
+
+
+def index_of(corpus: Corpus, work: Path, tell: Callable[[str], None]) -> Path:
+    """The directory below ``work`` of a corpus's index, which is built unless it is there."""
+    directory = work / corpus.name
+    if not (directory / "manifest.json").exists():
+        tell(f"indexing corpus {corpus.name}")
+        build(corpus.path, directory)
+    return directory
 
 
 def _pools_of(one: EvaluationSet, index: FinanceIndex) -> Iterable[Pool]:

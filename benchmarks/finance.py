@@ -18,6 +18,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.command_line import run_command
 from benchmarks.measure import compare
 from benchmarks.report import as_json, print_tables
 from benchmarks.rows import BenchmarkError
@@ -29,14 +30,7 @@ _WIDTH_WITHOUT_TERMINAL = 110  # wide enough that no cell is cut in a log or a f
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 0 on success, 1 with a message where it cannot be run."""
-    options = _parser().parse_args(arguments)
-    errors = Console(stderr=True)
-    try:
-        _run(options, errors)
-    except (BenchmarkError, InputError) as error:
-        errors.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
-        return 1
-    return 0
+    return run_command(_parser(), _run, arguments, BenchmarkError, InputError)
 
 
 def _parser() -> argparse.ArgumentParser:

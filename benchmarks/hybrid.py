@@ -24,6 +24,7 @@ from rich.console import Console
 
 from benchmarks import hybrid_budget
 from benchmarks.budget_pools import add_learned, add_noisy_labels, add_service, read_pools
+from benchmarks.command_line import run_command
 from benchmarks.hybrid_dense import whole_corpus
 from benchmarks.hybrid_frameworks import installed
 from benchmarks.hybrid_methods import Asked, Method, ask, compare, framework, with_neural
@@ -42,14 +43,7 @@ _WIDTH_WITHOUT_TERMINAL = 150
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 0 on success, 1 with a message where it cannot be run."""
-    options = _parser().parse_args(arguments)
-    errors = Console(stderr=True)
-    try:
-        _run(options, errors)
-    except InputError as error:
-        errors.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
-        return 1
-    return 0
+    return run_command(_parser(), _run, arguments, InputError)
 
 
 def _parser() -> argparse.ArgumentParser:

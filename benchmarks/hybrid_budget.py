@@ -39,6 +39,7 @@ from benchmarks.budget_pools import (
     add_service,
     read_pools,
 )
+from benchmarks.command_line import run_command
 from hybridrank.budget import Budget, Ledger
 from hybridrank.cross_encoder import CrossEncoderReranker
 from hybridrank.errors import InputError
@@ -200,14 +201,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 0 on success, 1 with a message where it cannot be run."""
-    options = _parser().parse_args(arguments)
-    errors = Console(stderr=True)
-    try:
-        _run(options, errors)
-    except InputError as error:
-        errors.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
-        return 1
-    return 0
+    return run_command(_parser(), _run, arguments, InputError)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.budget_pools import index_of
 from hybridrank.records import Hit, Passage, Ranking
 from hybridrank.tasks.finance.candidates import Weights
 from hybridrank.tasks.finance.corpus import Problem, read_questions
 from hybridrank.tasks.finance.datasets import EvaluationSet
-from hybridrank.tasks.finance.index import IndexedReports, build
+from hybridrank.tasks.finance.index import IndexedReports
 from hybridrank.tasks.finance.ranker import DEPTH
 from hybridrank.tasks.finance.search import FinanceIndex
 from hybridrank.tasks.finance.spans import MOST_SPANS, choose
@@ -90,10 +91,8 @@ def read_all(sets: Sequence[EvaluationSet], work: Path, tell: Tell) -> list[Ques
     for one in sets:
         name = one.corpus.name
         if name not in opened:
-            if not (work / name / "manifest.json").exists():
-                tell(f"indexing corpus {name}")
-                build(one.corpus.path, work / name)
-            opened[name] = FinanceIndex(IndexedReports.open(work / name), Weights(depth=DEPTH))
+            reports = IndexedReports.open(index_of(one.corpus, work, tell))
+            opened[name] = FinanceIndex(reports, Weights(depth=DEPTH))
         tell(f"finding windows of {one.name} in {name}")
         found.extend(_questions_of(one, opened[name]))
     return found

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.command_line import run_command
 from benchmarks.meetings_measure import (
     OURS,
     Kept,
@@ -45,13 +46,11 @@ _SHARES = (0.125, 0.25, 0.5, 1.0, 2.0)  # of the budget, for the plot
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 0 on success, 1 with a message where it cannot be run."""
-    options = _parser().parse_args(arguments)
-    errors = Console(stderr=True)
-    try:
-        report = _measure(options, errors)
-    except HybridrankError as error:
-        errors.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
-        return 1
+    return run_command(_parser(), _run, arguments, HybridrankError)
+
+
+def _run(options: argparse.Namespace, errors: Console) -> None:
+    report = _measure(options, errors)
     output = Console()
     if not output.is_terminal:
         output = Console(width=_WIDTH_WITHOUT_TERMINAL)
@@ -60,7 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.json.write_text(json.dumps(report.as_json(), indent=2) + "\n", encoding="utf-8")
     if options.plot:
         plot(report, options.plot)
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:

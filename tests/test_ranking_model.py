@@ -173,6 +173,17 @@ def test_what_goes_together_is_withheld_together(monkeypatch: pytest.MonkeyPatch
     assert (of_query[:, 1] != of_query[:, 3]).any()
 
 
+def test_the_first_trees_are_randomized_and_the_others_are_not() -> None:
+    def scores(rounds: int, **how: Any) -> NDArray[np.float64]:
+        return RankingModel.train(FEATURES, GRADES, SIZES, NAMES, rounds=rounds, **how).predict(FEATURES)
+
+    random = {"parameters": {"extra_trees": True}}
+    np.testing.assert_array_equal(scores(6, randomized=6), scores(6, **random))
+    np.testing.assert_array_equal(scores(9, randomized=6, **random), scores(9, **random))
+    assert (scores(7, randomized=6) != scores(7, randomized=7)).any()
+    assert (scores(6, randomized=6) != scores(6)).any()
+
+
 def train(**changed: Any) -> RankingModel:
     given = {"features": FEATURES, "grades": GRADES, "group_sizes": SIZES, "names": NAMES, "rounds": 1}
     return RankingModel.train(**{**given, **changed})
@@ -203,6 +214,8 @@ def train(**changed: Any) -> RankingModel:
         ({"names": ("a:b", "d", "b", "c")}, "of letters, digits"),
         ({"parameters": {"eta": 0.1, "num_leafs": 3}}, r"LightGBM has no parameters \['eta', 'num_leafs'\]"),
         ({"parameters": {"seed": 3}}, "'seed' is among the parameters. Give it as the argument `seed`"),
+        ({"randomized": -1}, "randomized is -1"),
+        ({"randomized": 2}, "2 of 1 rounds are randomized. Give `rounds` at most"),
         ({"parameters": {"num_iterations": 3}}, "as the argument `rounds`"),
         ({"parameters": {"monotone_constraints": [0] * 4}}, "as the argument `directions`"),
         ({"parameters": {"objective": "zebra"}}, "LightGBM refuses to train: Unknown objective.*zebra"),

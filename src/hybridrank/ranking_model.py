@@ -1,7 +1,8 @@
 """LambdaMART by LightGBM: boosted trees whose gradients come from what a swap of two rows does to nDCG.
 
 Burges, *From RankNet to LambdaRank to LambdaMART: An Overview*, MSR-TR-2010-82, 2010; Ke et al., *LightGBM: A
-Highly Efficient Gradient Boosting Decision Tree*, NeurIPS 2017.
+Highly Efficient Gradient Boosting Decision Tree*, NeurIPS 2017. Trees of random thresholds: Geurts, Ernst and
+Wehenkel, *Extremely randomized trees*, Machine Learning 63, 2006.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class RankingModel:
         names: Sequence[str],
         *,
         rounds: int = 100,
+        randomized: int = 0,
         parameters: Mapping[str, Any] | None = None,
         directions: Mapping[str, int] | None = None,
         missing: Mapping[str, float] | Mapping[tuple[str, ...], float] | None = None,
@@ -85,8 +87,9 @@ class RankingModel:
 
         ``features`` has shape ``(rows, n_features)``, NaN where a value is missing; ``grades``, from 0 to 30,
         say how good each row is; the rows of a query stand together, and ``group_sizes`` says how many each
-        query has. ``rounds`` is the number of trees; ``parameters`` are LightGBM's, by their main names, over
-        :data:`PARAMETERS`. ``directions`` maps features to 1 or -1: all else equal, a higher or a lower value
+        query has. ``rounds`` is the number of trees. The first ``randomized`` of them choose between
+        thresholds drawn at random, one a feature, and so follow few labels less closely; the others refine
+        what these leave. ``parameters`` are LightGBM's, by their main names, over :data:`PARAMETERS`. ``directions`` maps features to 1 or -1: all else equal, a higher or a lower value
         then never lowers the score, which keeps few labels from teaching nonsense. ``missing`` maps a
         feature, or several that come and go together, to the probability with which it is withheld from a
         query, so that the model also learns to do without.
@@ -99,14 +102,16 @@ class RankingModel:
         rows, grades, sizes = _as_rows(features), np.asarray(grades), np.asarray(group_sizes)
         _check_training(rows, grades, sizes, len(columns))
         rounds, seed = _whole("rounds", rounds, 1), _whole("seed", seed, 0)
+        if _whole("randomized", randomized, 0) > rounds:
+            raise InputError(f"{randomized} of {rounds} rounds are randomized", remedy="Give `rounds` at most.")
         given = _parameters(parameters or {}, directions or {}, columns, seed)
-        booster = _boost(
-            _withhold(rows, sizes, columns, missing or {}, seed), grades, sizes, columns, rounds, given
-        )
+        rows = _withhold(rows, sizes, columns, missing or {}, seed)
+        booster = _boost(rows, grades, sizes, columns, rounds, randomized, given)
         training = {
             "rows": len(grades),
             "queries": len(sizes),
             "rounds": rounds,
+            "randomized": randomized,
             "parameters": given,
             "missing": [[*_together(key), float(share)] for key, share in (missing or {}).items()],
             "lightgbm": _lightgbm().__version__,
@@ -216,6 +221,7 @@ def _boost(
     sizes: NDArray[np.integer],
     names: tuple[str, ...],
     rounds: int,
+    randomized: int,
     parameters: Mapping[str, Any],
 ) -> Any:
     """A trained booster."""
@@ -224,9 +230,12 @@ def _boost(
         data = lightgbm.Dataset(
             rows, label=grades, group=sizes, feature_name=list(names), params=dict(parameters)
         )
-        booster = lightgbm.Booster(dict(parameters), data)
+        always = bool(parameters.get("extra_trees", False))
+        booster = lightgbm.Booster({**parameters, "extra_trees": randomized > 0 or always}, data)
         _check_parameters(parameters, booster.model_to_string())
-        for _ in range(rounds):
+        for number in range(rounds):
+            if number == randomized > 0 and not always:
+                booster.reset_parameter({"extra_trees": False})
             booster.update()
     except lightgbm.basic.LightGBMError as error:
         reason = str(error).rstrip(" .\n")

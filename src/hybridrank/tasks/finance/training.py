@@ -45,7 +45,7 @@ __all__ = [
 TRAINING_SETS = ("finqa-raw", "finqa-named")
 """Whose labels the shipped model learns from: FinQA's, MIT licence."""
 
-ROUNDS = 200
+ROUNDS, RANDOMIZED = 230, 150
 PARAMETERS: Mapping[str, Any] = {"num_leaves": 31, "min_data_in_leaf": 100}
 _NEURAL = [NAMES.index(name) for name in GROUPS["neural"]]
 _NEURAL_MISSING = {GROUPS["neural"]: 0.5}
@@ -206,7 +206,12 @@ def _grades(example: Example) -> NDArray[np.int64]:
 
 
 def train(
-    examples: Iterable[Example], *, rounds: int = ROUNDS, without: Sequence[str] = (), seed: int = _SEED
+    examples: Iterable[Example],
+    *,
+    rounds: int = ROUNDS,
+    randomized: int = RANDOMIZED,
+    without: Sequence[str] = (),
+    seed: int = _SEED,
 ) -> RankingModel:
     """Learn from examples; those of which no window holds evidence teach nothing. ``without`` names features
     that are withheld. Where there are neural scores, a higher one never lowers a window's score.
@@ -236,6 +241,7 @@ def train(
         [len(some) for some in grades],
         NAMES,
         rounds=rounds,
+        randomized=min(randomized, rounds),
         parameters=PARAMETERS,
         directions=_NEURAL_BETTER if np.isfinite(features[:, _NEURAL]).any() else {},
         missing=_NEURAL_MISSING,

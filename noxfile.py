@@ -9,13 +9,24 @@ import nox
 nox.needs_version = ">=2024.4.15"
 nox.options.default_venv_backend = "virtualenv"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["lint", "types", "tests"]
+nox.options.sessions = ["lint", "types", "docs", "tests"]
 
 INTEGRATIONS = [
     "src/hybridrank/integrations",
     "tests/integrations",
+    "tests/docs/test_pages.py",
     "--cov",
     "--cov-config=tests/integrations/coverage.toml",
+    "--cov-report=term-missing:skip-covered",
+]
+
+ENGINES = [
+    "src/hybridrank/engines",
+    "tests/engines",
+    "tests/benchmarks/test_milvus.py",
+    "tests/docs/test_pages.py::test_a_page_shows_what_happens[milvus.md]",
+    "--cov",
+    "--cov-config=tests/engines/coverage.toml",
     "--cov-report=term-missing:skip-covered",
 ]
 
@@ -41,6 +52,15 @@ def types(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site into build/site, strictly: a broken link or reference is an error."""
+    extras = nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"]
+    session.install("-c", "constraints.txt", *extras["docs"])  # alone, for the sources are read, not run
+    session.run("python", "-m", "doctest", "docs/docstrings.py")
+    session.run("mkdocs", "build", env={"NO_MKDOCS_2_WARNING": "1"})
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests with branch coverage; arguments after `--` choose tests and leave coverage out."""
     install(session, "dev")
@@ -50,14 +70,20 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def integrations(session: nox.Session) -> None:
-    """Test the plugs against the frameworks themselves, with these frameworks' own tests where they have any.
+    """Test the plugs against the frameworks themselves, with these frameworks' own tests where they have any,
+    and the pages that speak of frameworks and of other libraries.
 
     Arguments after `--` choose tests and leave coverage out.
     """
     session.install(
         *("-c", "constraints.txt", "-c", "tests/integrations/constraints.txt"),
-        *("-e", ".[dev,haystack,langchain,llama-index,pyterrier]"),
-        *("langchain-community", "langchain-tests", "llama-index-postprocessor-jinaai-rerank"),
+        *("-e", ".[dev,haystack,langchain,llama-index,peers,pyterrier]"),
+        *(
+            "langchain-classic",
+            "langchain-tests",
+            "llama-index-postprocessor-jinaai-rerank",
+            "rerankers[api]",
+        ),
     )
     # The latter two are of a plugin that only this session has, so that they cannot stand in pyproject.toml.
     session.run(
@@ -65,6 +91,13 @@ def integrations(session: nox.Session) -> None:
         *("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function"),
         *(session.posargs or INTEGRATIONS),
     )
+
+
+@nox.session
+def milvus(session: nox.Session) -> None:
+    """Test the index on Milvus, with Milvus Lite, which needs no server; arguments as in `integrations`."""
+    session.install("-c", "constraints.txt", "-c", "tests/engines/constraints.txt", "-e", ".[dev,milvus]")
+    session.run("pytest", *(session.posargs or ENGINES))
 
 
 @nox.session
@@ -104,6 +137,15 @@ def bench_client(session: nox.Session) -> None:
 
 
 @nox.session
+def package(session: nox.Session) -> None:
+    """Hold the wheel to its bars, alone and with each extra alone, or with `-- EXTRA ...`; some minutes."""
+    folder = Path(session.create_tmp()) / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", str(folder), ".")
+    session.run("python", "-m", "benchmarks.package", str(next(folder.glob("*.whl"))), *session.posargs)
+
+
+@nox.session
 def demo(session: nox.Session) -> None:
     """Run the whole finance job on the sample reports."""
     install(session)
@@ -129,6 +171,13 @@ def bench_peers(session: nox.Session) -> None:
     """Measure search engines side by side: `-- --corpus DIR --queries FILE` or `--zipf N`, or the sample."""
     install(session, "bench,fast,peers")
     session.run("python", "-m", "benchmarks.peers", *(session.posargs or ["--smoke"]))
+
+
+@nox.session
+def bench_milvus(session: nox.Session) -> None:
+    """Measure what moves when an index moves to Milvus: `-- --data DIR`, or on the sample reports."""
+    session.install("-c", "constraints.txt", "-c", "tests/engines/constraints.txt", "-e", ".[bench,milvus]")
+    session.run("python", "-m", "benchmarks.milvus", *(session.posargs or ["--smoke"]))
 
 
 @nox.session

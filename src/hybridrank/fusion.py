@@ -110,7 +110,13 @@ def convex_combination(
 
 
 class Fusion(Protocol):
-    """Makes one ranking out of the rankings of one query, which come by retriever name, in any order."""
+    """Makes one ranking out of the rankings of one query, which come by retriever name, in any order.
+
+    >>> def only_words(rankings):  # one of your own, for Pipeline(fusion=only_words)
+    ...     return rankings["bm25"]
+    >>> only_words({"dense": Ranking(query="boats"), "bm25": Ranking(query="boats")})
+    Ranking(query='boats', ...)
+    """
 
     def __call__(self, rankings: Mapping[str, Ranking]) -> Ranking:
         """The fused ranking: every passage of a list whose weight is above 0, each once."""
@@ -119,7 +125,14 @@ class Fusion(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReciprocalRankFusion:
-    """:func:`reciprocal_rank_fusion` of rankings; ``weights`` go by retriever (``"bm25"``), 1 by default."""
+    """:func:`reciprocal_rank_fusion` of rankings; ``weights`` go by retriever (``"bm25"``), 1 by default.
+
+    >>> from hybridrank import rank
+    >>> texts = ["A boat.", "Paint for the boat.", "Paint."]
+    >>> lists = {"bm25": rank("paint a boat", texts), "titles": rank("boat", texts)}
+    >>> [(hit.passage_id, round(hit.score, 4)) for hit in ReciprocalRankFusion(weights={"titles": 0.1})(lists)]
+    [('1', 0.018), ('0', 0.0178), ('2', 0.0159)]
+    """
 
     k: float = 60
     weights: Mapping[str, float] = field(default_factory=dict, hash=False)
@@ -143,6 +156,13 @@ class ConvexCombination:
     """:func:`convex_combination` of rankings.
 
     ``weights`` and ``lowest`` go by retriever (``"bm25"``); weights are 1 by default.
+
+    >>> from hybridrank import rank
+    >>> texts = ["A boat.", "Paint for the boat.", "Paint."]
+    >>> lists = {"bm25": rank("paint a boat", texts), "titles": rank("boat", texts)}
+    >>> fused = ConvexCombination(weights={"titles": 0.5}, lowest={"bm25": 0.0, "titles": 0.0})(lists)
+    >>> [(hit.passage_id, round(hit.score, 2)) for hit in fused]
+    [('1', 0.91), ('0', 0.79), ('2', 0.46)]
     """
 
     weights: Mapping[str, float] = field(default_factory=dict, hash=False)

@@ -32,6 +32,10 @@ class FusionChoice:
     ``quality`` is the cross-validated quality of fusing, ``lists`` the quality of each list by itself, all
     means over the queries. ``gains`` says whether fusing was better than the best list; if not, ``fusion``
     gives all weight to that.
+
+    >>> lists = {"bm25": 0.69, "dense": 0.5}
+    >>> FusionChoice(fusion=ReciprocalRankFusion(k=10), quality=0.71, lists=lists, gains=True).fusion
+    ReciprocalRankFusion(k=10, weights={})
     """
 
     fusion: Fusion

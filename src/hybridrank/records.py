@@ -9,7 +9,7 @@ from typing import overload
 
 from hybridrank.errors import InputError
 
-__all__ = ["Hit", "Passage", "Ranking", "Reason", "Span", "Usage"]
+__all__ = ["Hit", "Passage", "Ranking", "Reason", "Span", "Usage", "counted"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +55,10 @@ class Span:
     """A stretch of a document's text, ``text[start:end]``, never empty: ``0 <= start < end``.
 
     Raises :class:`~hybridrank.errors.InputError` otherwise.
+
+    >>> text, span = "In 2021 net sales rose.", Span(document_id="r1", start=8, end=17)
+    >>> text[span.start : span.end]
+    'net sales'
     """
 
     document_id: str
@@ -75,6 +79,9 @@ class Reason:
     score.
 
     ``terms`` is in the order of contribution, largest first, then by term.
+
+    >>> Reason(source="bm25", rank=1, score=0.7, terms={"boat": 0.5, "paint": 0.2}).terms["boat"]
+    0.5
     """
 
     source: str
@@ -90,6 +97,9 @@ class Hit:
     ``position`` is its place in the corpus, from 0, which settles ties; ``rank`` counts from 1. ``passage``
     is absent where the retriever keeps ids alone. ``reasons`` has one entry for each list that the passage
     was found in.
+
+    >>> Hit(passage_id="a", position=0, rank=1, score=0.5).rank
+    1
     """
 
     passage_id: str
@@ -124,8 +134,8 @@ class Usage:
         )
 
     def __str__(self) -> str:
-        counted = ((self.requests, "request"), (self.tokens, "token"))
-        parts = [f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in counted if count]
+        numbers = ((self.requests, "request"), (self.tokens, "token"))
+        parts = [counted(number, what) for number, what in numbers if number]
         parts += [f"{self.seconds:.3g} s"] if self.seconds else []
         parts += [f"{self.cache_hits:,} from the cache"] if self.cache_hits else []
         return ", ".join(parts) or "nothing"
@@ -137,6 +147,13 @@ class Ranking(Sequence[Hit]):
 
     ``degraded`` says, when it is not ``None``, which step was left out or cut short and why; ``usage`` is
     what the ranking cost.
+
+    >>> reason = Reason(source="bm25", rank=1, score=0.5, terms={"boat": 0.5})
+    >>> hit = Hit(passage_id="a", position=0, rank=1, score=0.5, reasons=(reason,))
+    >>> print(Ranking(query="boats", hits=(hit,)).explain())
+    1 hit for 'boats'
+    1. a  score 0.5
+       bm25: rank 1, score 0.5 = boat 0.5
     """
 
     query: str
@@ -169,7 +186,7 @@ class Ranking(Sequence[Hit]):
         ranker, behind ``most from``. ``width`` is the number of characters of a passage that are shown; line
         breaks in it become spaces.
         """
-        lines = [f"{len(self.hits)} {'hit' if len(self.hits) == 1 else 'hits'} for {self.query!r}"]
+        lines = [f"{counted(len(self.hits), 'hit')} for {self.query!r}"]
         if self.degraded is not None:
             lines.append(f"degraded: {self.degraded}")
         if self.usage != Usage():
@@ -180,6 +197,16 @@ class Ranking(Sequence[Hit]):
             if hit.passage is not None:
                 lines.append(f"   {_shorten(hit.passage.text, width)}")
         return "\n".join(lines)
+
+
+def counted(number: int, what: str) -> str:
+    """A number with what it counts, which is given in the singular.
+
+    >>> counted(1, "query"), counted(1200, "query"), counted(0, "hit")
+    ('1 query', '1,200 queries', '0 hits')
+    """
+    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number:,} {what if number == 1 else many}"
 
 
 def _explain(reason: Reason) -> str:

@@ -15,6 +15,7 @@ from hybridrank.evaluation.results import Difference, Evaluation, Latency, Syste
 from hybridrank.evaluation.significance import RESAMPLES, holm, paired_interval, paired_test
 from hybridrank.evaluation.units import Unit, check_overlap, search_units
 from hybridrank.protocols import Retriever
+from hybridrank.records import counted
 
 __all__ = ["Run", "compare", "evaluate", "search_all"]
 
@@ -168,7 +169,7 @@ def _result(
         notes.append(f"{name} has no ranking for {len(missing)} of {len(judged)} judged queries")
     if run.degraded:
         reason = next(iter(run.degraded.values()))
-        notes.append(f"{name} was degraded on {len(run.degraded)} queries ({reason})")
+        notes.append(f"{name} was degraded on {counted(len(run.degraded), 'query')} ({reason})")
     if not any(set(found).intersection(judged.get(query_id, ())) for query_id, found in run.ranked.items()):
         one = next((found[0] for found in run.ranked.values() if found), None)
         wanted = next(iter(next(iter(judged.values()))))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hybridrank.evaluation.plotting import pyplot_for_files
 from hybridrank.evaluation.results import Difference, Evaluation, QueryDifference
 from hybridrank.evaluation.significance import CONFIDENCE
+from hybridrank.records import counted
 
 __all__ = ["ALPHA", "Sheet", "plot", "sheets", "to_markdown", "to_text"]
 
@@ -55,8 +56,7 @@ def _means(evaluation: Evaluation) -> Sheet:
             row += ["", ""] if one.latency is None else [f"{1000 * seconds:.1f}" for seconds in one.latency]
         rows.append(tuple(row))
     headings = ("system", *evaluation.measures, *(("median ms", "p99 ms") if timed else ()))
-    count = len(evaluation.queries)
-    return Sheet(f"{count} judged {'query' if count == 1 else 'queries'}", headings, tuple(rows))
+    return Sheet(counted(len(evaluation.queries), "judged query"), headings, tuple(rows))
 
 
 def _differences(evaluation: Evaluation) -> Sheet:
@@ -181,8 +181,8 @@ def plot(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
     panels[0][0].set_yticks(range(len(names)), names, parse_math=False)
     panels[0][0].set_ylim(len(names) - 0.5, -0.5)
     figure.suptitle(
-        f"{len(evaluation.queries)} queries; line: {CONFIDENCE:.0%} interval of the difference from "
-        f"{evaluation.baseline} (dotted); filled: p < {ALPHA} after Holm",
+        f"{counted(len(evaluation.queries), 'query')}; line: {CONFIDENCE:.0%} interval of the difference "
+        f"from {evaluation.baseline} (dotted); filled: p < {ALPHA} after Holm",
         fontsize=8,
         parse_math=False,
     )

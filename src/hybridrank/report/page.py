@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 
 from hybridrank.errors import InputError
-from hybridrank.records import Ranking, Reason, Usage
+from hybridrank.records import Ranking, Reason, Usage, counted
 from hybridrank.report.markup import clip, escape, hash_source, marked
 from hybridrank.report.rows import HitRow, QueryRow, Side, SideRow, rows_of
 from hybridrank.text.highlight import excerpts, find_matches
@@ -60,7 +60,7 @@ def render(
         script_hash=hash_source(script),
         overview=_overview(rows, names, k),
         switches=_switches(rows),
-        count=f"{len(rows):,} queries",
+        count=counted(len(rows), "query"),
         queries="\n".join(_query(row, tokenizer) for row in rows),
     )
 
@@ -74,7 +74,8 @@ def _file(name: str) -> str:
 
 def _overview(rows: Sequence[QueryRow], names: Sequence[str], k: int) -> str:
     judged = [row for row in rows if row.judged]
-    parts = [_p(f"{len(rows):,} {'query' if len(rows) == 1 else 'queries'}, the best {k} hits of each.")]
+    best = "the best hit" if k == 1 else f"the best {k} hits"
+    parts = [_p(f"{counted(len(rows), 'query')}, {best} of each.")]
     if judged:
         headings = ("System", "Found", "Not found", f"Mean reciprocal rank at {k}")
         body = []

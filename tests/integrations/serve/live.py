@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ pytest.importorskip("uvicorn", reason="needs the extra: pip install 'hybridrank[
 
 import uvicorn
 
+from hybridrank.commands.parsing import Parser
 from hybridrank.commands.serve import add_to, serve
 
 
@@ -36,7 +36,7 @@ def serving(app: Any) -> Iterator[str]:
 @contextmanager
 def commanded(*arguments: object, environ: Mapping[str, str] | None = None) -> Iterator[str]:
     """The address of what the command serves while the block runs."""
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     add_to(parser)
     options = parser.parse_args(["--port", "0", *map(str, arguments)])
     started: Queue[tuple[str, Callable[[], None]] | Exception] = Queue()

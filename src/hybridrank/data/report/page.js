@@ -37,7 +37,8 @@
       query.hidden = !passes;
       number += passes;
     });
-    count.textContent = `${number.toLocaleString("en")} of ${queries.length.toLocaleString("en")} queries shown`;
+    const what = queries.length === 1 ? "query" : "queries";
+    count.textContent = `${number.toLocaleString("en")} of ${queries.length.toLocaleString("en")} ${what} shown`;
     byId("none").hidden = number > 0;
   }
 

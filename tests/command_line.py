@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.resources
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,15 @@ def says(capsys: pytest.CaptureFixture[str], arguments: Sequence[object]) -> tup
     out, err = capsys.readouterr()
     assert "Traceback" not in err
     return code, out, err
+
+
+def says_in_json(capsys: pytest.CaptureFixture[str], arguments: Sequence[object]) -> dict[str, Any]:
+    """What a command that succeeds says as one JSON object, and nothing else."""
+    code, out, err = says(capsys, [*arguments, "--json"])
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert isinstance(found, dict)
+    return found
 
 
 def command(*arguments: object) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridrank.budget import Budget, Ledger, Remaining, Reservation
+from hybridrank.budget import Budget, Ledger, Remaining, Reservation, check_ledger
 from hybridrank.errors import BudgetExhausted, InputError
 from hybridrank.records import Usage
 
@@ -324,3 +324,16 @@ def test_what_is_under_way_is_waited_for() -> None:
     assert 0 < wait < 0.1
     first.close()
     assert ledger.admit() == 60
+
+
+def test_a_budget_is_no_ledger_nor_a_ledger_a_budget() -> None:
+    ledger = Ledger()
+    assert check_ledger(ledger) is ledger
+    assert check_ledger(None) is None
+    with pytest.raises(InputError, match=r"the ledger is a Budget. Give Ledger\(budget\)"):
+        check_ledger(Budget(requests=1))
+    with pytest.raises(InputError, match=r"the ledger is a int. Give a Ledger\."):
+        check_ledger(3)
+    for make in (Ledger, ledger.within):
+        with pytest.raises(InputError, match=r"the budget is a Ledger. Give a Budget\."):
+            make(ledger)  # type: ignore[arg-type]

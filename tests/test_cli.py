@@ -15,6 +15,7 @@ import pytest
 from hybridrank import LexicalIndex, cli
 from hybridrank.cli import main
 from hybridrank.ranking_model import RankingModel
+from hybridrank.records import counted
 from hybridrank.tasks.finance import FinanceIndex, training
 from hybridrank.tasks.finance.demo import demo
 from hybridrank.tasks.finance.features import GROUPS
@@ -32,7 +33,7 @@ def test_a_folder_a_text_and_json_lines_can_be_indexed(
     passages = len(LexicalIndex.open(tmp_path / "index"))
     assert passages > 0
     assert (code, out) == (0, "")
-    assert err == f"{passages} passages indexed in {tmp_path / 'index'}\n"
+    assert err == f"{counted(passages, 'passage')} indexed in {tmp_path / 'index'}\n"
 
 
 def test_passages_are_as_long_as_was_asked_and_stemmed_in_their_language(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_warning_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     (tmp_path / "c.jsonl").write_text('{"id": "x", "text": "..."}\n', encoding="ascii")
     code, _, err = says(capsys, ["index", tmp_path / "c.jsonl", "--output", tmp_path / "index"])
     assert code == 0
-    assert re.fullmatch(r"warning: 1 of 1 passages hold no term .*'x.*\n1 passages indexed in .*\n", err)
+    assert re.fullmatch(r"warning: 1 of 1 passages hold no term .*'x.*\n1 passage indexed in .*\n", err)
 
 
 # --- finance
@@ -136,7 +137,7 @@ def test_finance_run_writes_rows_and_says_how_many(
     code, out, err = says(capsys, arguments)
     assert (code, out) == (0, "")
     assert re.fullmatch(
-        r"skipped: .*q\.jsonl, line 33: .*\n32 rows written to .*out\.jsonl, 1 lines gave no question\n", err
+        r"skipped: .*q\.jsonl, line 33: .*\n32 rows written to .*out\.jsonl, 1 line gave no question\n", err
     )
     assert len(output.read_bytes().splitlines()) == 32
 
@@ -147,7 +148,7 @@ def test_finance_run_writes_rows_and_says_how_many(
     code, _, err = says(capsys, arguments)
     assert (code, err.splitlines()[-1]) == (
         0,
-        f"32 rows written to {output}, 1 lines gave no question, 32 questions failed",
+        f"32 rows written to {output}, 1 line gave no question, 32 questions failed",
     )
 
 
@@ -169,7 +170,7 @@ def test_a_run_that_was_stopped_says_so(
     code, _, err = says(
         capsys, ["finance", "run", "--index-dir", reports, "--queries", QUESTIONS, "--output", output]
     )
-    assert (code, err) == (wanted, f"1 rows written to {output}, stopped early by {number.name}\n")
+    assert (code, err) == (wanted, f"1 row written to {output}, stopped early by {number.name}\n")
 
 
 def test_finance_evaluate_prints_the_measures(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,6 +220,28 @@ def test_finance_train_writes_a_model_that_can_be_used(
     }
 
 
+def test_finance_train_learns_from_the_sets_that_are_named(
+    tiny_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = ["finance", "train", "--data", tiny_data, "--output", tmp_path / "model", "--json", "--learn"]
+    questions = {}
+    for name in ("finqa-raw", "other"):
+        code, out, err = says(capsys, [*train, name])
+        assert code == 0
+        assert [line for line in err.splitlines() if line.startswith("finding")] == [
+            f"finding candidates of {name} in tiny"
+        ]
+        found = json.loads(out)
+        assert found["output"] == str(tmp_path / "model")
+        questions[name] = found["questions"]
+        assert RankingModel.open(tmp_path / "model").training["queries"] == found["questions"]
+    assert 0 < questions["other"] < questions["finqa-raw"]
+    code, _, err = says(capsys, [*train, "pages"])
+    assert (code, "names pages. Train on labels that name units" in err) == (2, True)
+    code, _, err = says(capsys, [*train, "finqa"])
+    assert (code, "no validation/NAME.queries.jsonl for finqa; there are finqa-named" in err) == (2, True)
+
+
 def test_finance_train_reports_and_plots(
     tiny_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +256,7 @@ def test_finance_train_reports_and_plots(
     code, out, err = says(capsys, ["finance", "train", *given])
     assert (code, out) == (0, "")
     assert "finding candidates of pages in tiny" in err.splitlines()  # all sets are measured
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "model", "report.json", "plot.png"}
     found = json.loads(report.read_text(encoding="utf-8"))
     assert list(found["sets"]) == ["tiny/finqa-named", "tiny/finqa-raw", "tiny/other", "tiny/pages"]
     assert list(found["without"]) == ["order"]
@@ -274,8 +298,8 @@ def test_a_terminal_is_shown_progress(
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     assert main(arguments) == 0
-    assert "Answering questions" in terminal.getvalue()
-    assert "32/?" in terminal.getvalue()
+    assert "Answering" in terminal.getvalue()
+    assert re.search(r"32 of 32 questions, [\d.,]+/s", terminal.getvalue())
     assert f"32 rows written to {tmp_path / 'o'}\n" in terminal.getvalue()
     assert capsys.readouterr().out == ""
 

@@ -21,16 +21,21 @@ from tests.command_line import DATA, QUERY, QUESTIONS, command, says
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["serch", "index", "word"], "invalid choice: 'serch'"),
-        (["finance", "biuld"], "invalid choice: 'biuld'"),
-        (["finance"], "the following arguments are required: COMMAND"),
+        (["serch", "index", "word"], "there is no command 'serch'; did you mean search?"),
+        (["finance", "biuld"], "there is no command 'biuld'; did you mean build?"),
+        (["finance"], "error: say which command"),
+        (["frobnicate"], "there is no command 'frobnicate'; choose from index, search, rank, "),
+        (["search", "index", "word", "--expalin"], "there is no option --expalin; did you mean --explain?"),
+        (["finance", "run", "--quries=q", "--output"], "no option --quries; did you mean --queries?"),
+        (["--verison", "search"], "there is no option --verison; did you mean --version?"),
+        (["completion", "zhs"], "argument shell: there is no 'zhs'; did you mean zsh?"),
+        (["index", "x", "--output", "y", "--format", "xml"], "--format: there is no 'xml'; choose from "),
         (["index", "texts"], "the following arguments are required: --output"),
-        (["search", "index"], "the following arguments are required: QUESTION"),
         (["search", "index", "word", "-k", "0"], "argument -k: '0' is not a whole number of 1 or more"),
         (["search", "index", "word", "-k", "many"], "'many' is not a whole number of 1 or more"),
         (["demo", "--questions", "-1"], "'-1' is not a whole number of 1 or more"),
         (["finance", "run", "--index-dir", "i"], "are required: --queries, --output"),
-        (["demo", "--colour"], "unrecognized arguments: --colour"),
+        (["demo", "--colour"], "there is no option --colour"),
     ],
 )
 def test_a_mistyped_command_is_told_what_is_wrong(
@@ -66,6 +71,8 @@ def test_a_plot_without_matplotlib_is_refused_before_the_work_is_done(
     [
         (["search", "{tmp}/none", "word"], "{tmp}/none: there is no such directory. Build an index there"),
         (["search", "{tmp}", "word"], "{tmp}: there is no index here. Build an index there"),
+        (["search", "{tmp}"], "no question is given, or both one and a file. Give QUESTION, or --queries"),
+        (["search", "{tmp}", "word", "--queries", "{q}"], "no question is given, or both one and a file."),
         (["search", "{reports}", "word"], "{reports}: it holds an index of kind 'finance', where"),
         (["index", "{tmp}/none", "--output", "{tmp}/i"], "{tmp}/none: there is no such file or folder."),
         (["index", "{tmp}", "--output", "{tmp}/i"], "{tmp}: there is no .txt or .md file here."),
@@ -121,7 +128,7 @@ def test_a_file_that_fails_is_named(
 ) -> None:
     (tmp_path / "folder.jsonl").mkdir()
 
-    def fail(path: Path) -> Any:
+    def fail(path: Path, **options: Any) -> Any:
         raise PermissionError(13, "Permission denied", str(path / "secret"))
 
     monkeypatch.setattr("hybridrank.text.corpus.read_corpus", fail)
@@ -248,7 +255,7 @@ def test_a_run_without_one_question_fails(
     (tmp_path / "q.jsonl").write_text('{"id": "q1", "query": "What?"}\n', encoding="ascii")
     run = ["finance", "run", "--index-dir", str(reports), "--queries", str(tmp_path / "q.jsonl")]
     assert main([*run, "--output", str(tmp_path / "o.jsonl")]) == 2
-    assert "1 lines gave no question" in capsys.readouterr().err
+    assert "1 line gave no question" in capsys.readouterr().err
 
 
 def test_an_option_is_not_guessed_from_its_beginning(

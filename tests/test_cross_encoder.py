@@ -262,6 +262,13 @@ def test_what_cannot_be_is_refused(options: dict[str, Any]) -> None:
         CrossEncoderReranker(Numbers(), **options)
 
 
+def test_a_budget_in_place_of_a_ledger_is_told() -> None:
+    for options in ({"ledger": Budget(requests=3)}, {}):
+        scorer = Numbers(None if options else Budget(requests=3))  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=r"Give Ledger\(budget\)"):
+            CrossEncoderReranker(scorer, **options)  # type: ignore[arg-type]
+
+
 def test_a_ledger_of_ones_own_comes_first() -> None:
     own = Ledger(Budget(requests=0))
     found = replacing(Numbers(), ledger=own).rerank(ranking("1 a", "3 b"))

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import json
 import warnings
 from collections.abc import Callable, Sequence
@@ -333,16 +335,16 @@ def test_another_model_or_dimension_is_refused(tmp_path: Path) -> None:
         DenseIndex.open(tmp_path, Letters(dimension=5))
 
 
-def test_an_embedder_without_a_model_goes_by_its_type(tmp_path: Path) -> None:
-    class Nameless:
-        dimension = 26
-        embed = Letters.embed
-        calls_left = 10
-        calls: list[tuple[str, list[str]]] = []  # noqa: RUF012
-
-    build(TEXTS, Nameless(), tmp_path)
-    with pytest.raises(IndexForeign, match=r"'.*Nameless', and queries would be by 'letters'"):
-        DenseIndex.open(tmp_path, Letters())
+@pytest.mark.parametrize("model", [None, "", 3])
+def test_an_embedder_needs_a_model(tmp_path: Path, model: Any) -> None:
+    for directory in (None, tmp_path / "index"):
+        with pytest.raises(
+            InputError, match=f"the embedder's model is {model!r}. Give it a `model`, a string"
+        ):
+            build(TEXTS, Letters(model=model), directory)
+    build(TEXTS, directory=tmp_path)
+    with pytest.raises(InputError, match="the embedder's model is"):
+        DenseIndex.open(tmp_path, Letters(model=model))
 
 
 def test_an_index_opens_while_the_service_is_away(tmp_path: Path) -> None:
@@ -416,22 +418,24 @@ def test_others_go_on_when_the_service_is_lost(error: Exception) -> None:
         assert ranking.degraded == f"dense left out: {str(error) or 'RuntimeError'}"
 
 
+class Paid(Letters):
+    """Pays a request for each call, and 10 tokens a text."""
+
+    def __init__(self, ledger: Ledger | None = None) -> None:
+        super().__init__()
+        self.ledger = ledger or Ledger()
+
+    def within(self, budget: Budget | None = None) -> Paid:
+        return Paid(self.ledger.within(budget))
+
+    def embed(self, texts: Sequence[str], *, task: Literal["query", "passage"]) -> NDArray[np.float32]:
+        with self.ledger.reserve(100) as reservation:
+            reservation.settle(10 * len(texts))
+        return super().embed(texts, task=task)
+
+
 def test_what_a_search_has_cost_is_told_once() -> None:
-    class Paid(Letters):
-        def __init__(self) -> None:
-            super().__init__()
-            self.ledger = Ledger(Budget(requests=3))
-
-        def embed(self, texts: Sequence[str], *, task: Literal["query", "passage"]) -> NDArray[np.float32]:
-            with self.ledger.reserve(100) as reservation:
-                reservation.settle(10 * len(texts))
-            return super().embed(texts, task=task)
-
-    class Client:
-        def __init__(self) -> None:
-            self.ledger = Ledger()
-
-    embedder = Paid()
+    embedder = Paid(Ledger(Budget(requests=3)))
     index = build(["net", "sales"], embedder)
     found = index.search_many(["a", "b", "a"])
     assert [(one.usage.requests, one.usage.tokens) for one in found] == [(1, 20), (0, 0), (0, 0)]
@@ -442,10 +446,22 @@ def test_what_a_search_has_cost_is_told_once() -> None:
         Usage(),
         "dense left out: the budget's requests do not suffice: 1 asked for, 0 left",
     )
-    # An embedder may also leave the ledger to its client.
-    del embedder.ledger
-    embedder.client = Client()  # type: ignore[attr-defined]
-    assert index.search("e").degraded == "dense left out: 'Paid' object has no attribute 'ledger'"
+    assert embedder.ledger.usage.requests == 3
+
+
+def test_what_others_spend_meanwhile_is_not_part_of_it() -> None:
+    class Shared(Paid):
+        def within(self, budget: Budget | None = None) -> Paid:
+            part = super().within(budget)
+            with self.ledger.reserve(7):  # as another thread may do
+                return part
+
+    index = build(["net", "sales"], Shared())
+    assert index.search("net").usage.requests == 1
+
+
+def test_an_embedder_without_a_ledger_tells_no_cost() -> None:
+    assert build(["net", "sales"]).search("net").usage == Usage()
 
 
 def test_a_list_has_the_name_that_it_is_given() -> None:

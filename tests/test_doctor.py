@@ -1,11 +1,13 @@
 import json
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hybridrank.commands.doctor import UNHEALTHY
-from hybridrank.doctor import examine
+from hybridrank.commands.terminal import UNHEALTHY
+from hybridrank.doctor import Examination, Finding, Plan, examine
 from hybridrank.errors import CacheUnusable, InputError
 from hybridrank.jina import JinaClient, ResponseCache
 from hybridrank.lexical import LexicalIndex
@@ -148,16 +150,48 @@ def test_what_reranking_would_spend(server: FaultServer, notes: Path, tmp_path: 
     assert deeper.texts >= found.texts
 
 
-def test_without_the_extra_that_is_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import sys
+MISSING = "httpx is not installed. Install it with: pip install 'hybridrank[jina]'"
 
-    ResponseCache(tmp_path / "cache.db").close()
-    monkeypatch.delitem(sys.modules, "hybridrank.jina.engine")
-    monkeypatch.delitem(sys.modules, "hybridrank.jina.transport")
+
+@pytest.fixture
+def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "hybridrank.jina.engine", raising=False)
+    monkeypatch.delitem(sys.modules, "hybridrank.jina.transport", raising=False)
     monkeypatch.setitem(sys.modules, "httpx", None)
-    found = examine(environ={"JINA_API_KEY": KEY}, cache=tmp_path / "cache.db")
-    assert found.healthy
-    assert found.notes == ["httpx is not installed. Install it with: pip install 'hybridrank[jina]'"]
-    assert list(found.lines())[-1].startswith("note ")
-    assert "cache     empty" in "\n".join(found.lines())
-    assert examine(environ={}).cache is None
+    monkeypatch.delenv("JINA_API_KEY", raising=False)
+    monkeypatch.delenv("JINA_BASE_URL", raising=False)
+
+
+@pytest.mark.usefixtures("no_extra")
+@pytest.mark.parametrize("variable", ["JINA_API_KEY", "JINA_BASE_URL"])
+def test_a_service_that_lacks_the_extra_cannot_be_asked(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ResponseCache(tmp_path / "cache.db").close()
+    monkeypatch.setenv(variable, "http://localhost")
+    code, out, err = says(capsys, ["doctor", "--cache", tmp_path / "cache.db"])
+    assert (code, err) == (UNHEALTHY, "")
+    assert out.splitlines()[-1] == f"problem   {MISSING}"
+    assert "cache     empty" in out
+    code, out, _ = says(capsys, ["doctor", "--json"])
+    found = json.loads(out)
+    assert (code, found["healthy"], found["problem"]) == (UNHEALTHY, False, MISSING)
+
+
+@pytest.mark.usefixtures("no_extra")
+def test_without_a_service_to_ask_the_extra_is_merely_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = says(capsys, ["doctor"])
+    assert (code, out.splitlines()[-1]) == (0, f"note      {MISSING}")
+    assert says(capsys, ["doctor", "--plan", "embed", DATA / "notes"]) == (2, "", f"error: {MISSING}\n")
+
+
+def test_what_is_one_is_said_in_the_singular() -> None:
+    plan = Plan(job="embed a", texts=1, cached=0, requests=1, tokens=1)
+    finding = Finding(service="embedding", model="m", answers=True, milliseconds=1.0, dimension=1, tokens=1)
+    finding = replace(finding, requests_left=1, tokens_left=2000)
+    lines = list(Examination(base_url="", key=False, services=[finding], plan=plan).lines())
+    assert lines[2:] == [
+        "embedding m: answers, 1 ms, 1 token, 1 dimension, 1 request left this minute, "
+        "2,000 tokens left this minute",
+        "plan      embed a: 1 answer, 0 in the cache; 1 request of at most 1 token",
+    ]

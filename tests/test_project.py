@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import hybridrank
+from benchmarks.package import MOST_BYTES, MOST_PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -40,6 +43,36 @@ def test_each_dependency_is_constrained_to_a_version_that_it_allows() -> None:
 def test_dependencies_have_lower_bounds_only() -> None:
     for declared in map(Requirement, importlib.metadata.requires("hybridrank") or ()):
         assert [bound.operator for bound in declared.specifier] == [">="], declared
+
+
+def needed(name: str) -> set[str]:
+    """The packages that one needs without an extra, itself included."""
+    found: set[str] = set()
+    waiting: list[str] = [canonicalize_name(name)]
+    while waiting:
+        if (one := waiting.pop()) in found:
+            continue
+        found.add(one)
+        for requirement in map(Requirement, importlib.metadata.requires(one) or ()):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                waiting.append(canonicalize_name(requirement.name))
+    return found
+
+
+def test_few_packages_come_with_it() -> None:
+    assert {"numpy", "lightgbm"} < needed("hybridrank") - {"hybridrank"}
+    assert len(needed("hybridrank") - {"hybridrank"}) <= MOST_PACKAGES
+
+
+def test_the_wheel_is_small() -> None:
+    """As `nox -s package` says of the wheel itself; here what it is made of is compressed in the same way."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for folder in (ROOT / "src" / "hybridrank", ROOT / "app"):
+            for path in folder.rglob("*"):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    archive.write(path, path.relative_to(ROOT))
+    assert 500_000 < packed.tell() <= MOST_BYTES
 
 
 def test_the_readme_s_commands_are_those_that_ci_runs() -> None:

@@ -20,7 +20,7 @@ class Reverse:
 
 
 class Ones:
-    dimension = 2
+    model, dimension = "ones", 2
 
     def embed(self, texts: Sequence[str], *, task: Literal["query", "passage"]) -> NDArray[np.float32]:
         return np.ones((len(texts), 2), dtype=np.float32)

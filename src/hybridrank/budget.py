@@ -13,7 +13,7 @@ from types import TracebackType
 from hybridrank.errors import BudgetExhausted, InputError
 from hybridrank.records import Usage
 
-__all__ = ["Budget", "Ledger", "Remaining", "Reservation"]
+__all__ = ["Budget", "Ledger", "Remaining", "Reservation", "check_ledger"]
 
 _MINUTE = 60.0
 _POLL = 0.002  # seconds between two looks for a free place among the requests under way
@@ -55,7 +55,11 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remaining:
-    """What is left of a budget, or a query's part of that; ``None`` stands for no limit."""
+    """What is left of a budget, or a query's part of that; ``None`` stands for no limit.
+
+    >>> Ledger(Budget(requests=3)).remaining
+    Remaining(requests=3, tokens=None, seconds=None)
+    """
 
     requests: int | None = None
     tokens: int | None = None
@@ -88,6 +92,8 @@ class Ledger:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
+        if not isinstance(budget, Budget | None):
+            raise InputError(f"the budget is a {type(budget).__name__}", remedy="Give a Budget.")
         self.budget = Budget() if budget is None else budget
         self.clock = clock
         self._sleep = sleep
@@ -357,6 +363,25 @@ class _Window:
     def _forget(self, now: float) -> None:
         while self._ended and self._ended[0][0] + _MINUTE <= now:
             self._tokens_ended -= self._ended.popleft()[1]
+
+
+def check_ledger(ledger: object) -> Ledger | None:
+    """``ledger`` itself, when it is one or ``None``.
+
+    Raises :class:`~hybridrank.errors.InputError` otherwise, as for a budget, of which nobody would know how
+    much is spent.
+
+    >>> check_ledger(Budget(requests=3))
+    Traceback (most recent call last):
+    ...
+    hybridrank.errors.InputError: the ledger is a Budget. Give Ledger(budget), which keeps account of it.
+    """
+    if ledger is None or isinstance(ledger, Ledger):
+        return ledger
+    remedy = (
+        "Give Ledger(budget), which keeps account of it." if isinstance(ledger, Budget) else "Give a Ledger."
+    )
+    raise InputError(f"the ledger is a {type(ledger).__name__}", remedy=remedy)
 
 
 def _or_infinite(limit: float | None) -> float:

@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridrank.budget import Ledger
+from hybridrank.budget import Ledger, check_ledger
 from hybridrank.errors import BudgetExhausted, InputError
 from hybridrank.fusion import convex_combination
 from hybridrank.planner import OnlinePlan, Planner, allocate
@@ -80,7 +80,8 @@ class CrossEncoderReranker:
     which hold the raw scores. Threads may share it if they may share the scorer, but not one with
     ``expected``.
 
-    Raises :class:`~hybridrank.errors.InputError` for a depth below 1 and a weight beyond 0 to 1.
+    Raises :class:`~hybridrank.errors.InputError` for a depth below 1, a weight beyond 0 to 1, and a ledger
+    that is none.
 
     >>> class Longest:
     ...     def rerank(self, query, documents, *, ledger=None, deadline=None):
@@ -118,8 +119,7 @@ class CrossEncoderReranker:
         self.scorer = scorer
         self.depth = check_depth(depth)
         self.weight = weight
-        own: Ledger | None = getattr(scorer, "ledger", None)
-        self.ledger = ledger or own or Ledger()
+        self.ledger = check_ledger(ledger) or check_ledger(getattr(scorer, "ledger", None)) or Ledger()
         self.planner = planner
         self.name = name
         self._plan: OnlinePlan | None = None

@@ -14,17 +14,16 @@ from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from more_itertools import chunked
 from numpy.typing import NDArray
 
-from hybridrank.budget import Ledger
 from hybridrank.errors import BudgetExhausted, IndexForeign, IndexTooNew, InputError, ServiceError
 from hybridrank.passage_store import StoredPassages, check_corpus, store_passages, warn_of_silent
 from hybridrank.postings import best
-from hybridrank.protocols import Embedder, check_depth, check_query
+from hybridrank.protocols import Embedder, MeteredEmbedder, check_depth, check_query
 from hybridrank.records import Hit, Passage, Ranking, Reason, Usage
 from hybridrank.storage import IndexReader, IndexWriter
 from hybridrank.vector_log import VectorLog
@@ -50,7 +49,8 @@ class DenseIndex:
     search takes and changes nothing else.
 
     When the embedder fails at a search, the ranking is empty, and ``degraded`` says why. ``usage`` is what
-    the embedder's ledger shows, if it has one; of queries searched in one call the first bears all of it.
+    the search has cost, where the embedder is a :class:`~hybridrank.protocols.MeteredEmbedder`; of queries
+    searched in one call the first bears all of it.
 
     >>> class Vowels:
     ...     model, dimension = "vowels", 5
@@ -109,9 +109,9 @@ class DenseIndex:
         passages. ``encoding`` is one of :data:`hybridrank.vectors.ENCODINGS`: smaller ones take less room,
         and ``binary`` ranks clearly worse.
 
-        Raises :class:`~hybridrank.errors.InputError` for what is no passage, when two have the same id, and
-        for vectors that are of the wrong shape or not finite; what :class:`~hybridrank.storage.IndexWriter`
-        raises; and what the embedder raises.
+        Raises :class:`~hybridrank.errors.InputError` for what is no passage, when two have the same id, for
+        an embedder without a ``model``, and for vectors that are of the wrong shape or not finite; what
+        :class:`~hybridrank.storage.IndexWriter` raises; and what the embedder raises.
         """
         corpus = list(passages)
         check_corpus(corpus)
@@ -221,13 +221,13 @@ class DenseIndex:
         return rankings
 
     def _search(self, queries: Sequence[str], k: int) -> list[Ranking]:
-        before = _spent(self.embedder)
+        # A part of the ledger of its own, for others may spend from the whole at the same time.
+        embedder = self.embedder.within() if _is_metered(self.embedder) else self.embedder
         try:
-            vectors = _embed(self.embedder, queries, "query", self.dimension)
+            vectors = _embed(embedder, queries, "query", self.dimension)
         except Exception as error:  # whatever a service, or a stand-in for it, may come up with
             reason = f"{self.name} left out: {str(error) or type(error).__name__}"
-            lost = [Ranking(query=query, degraded=reason) for query in queries]
-            return _charged(lost, before, _spent(self.embedder))
+            return _charged([Ranking(query=query, degraded=reason) for query in queries], embedder)
         rankings = []
         for query, vector, (rows, scores) in zip(queries, vectors, self._top(vectors, k), strict=True):
             hits = zip(self.positions[rows].tolist(), scores.tolist(), strict=True)
@@ -235,7 +235,7 @@ class DenseIndex:
                 self._hit(position, rank, score) for rank, (position, score) in enumerate(hits, start=1)
             )
             rankings.append(Ranking(query=query, hits=tuple(ranked) if vector.any() else ()))
-        return _charged(rankings, before, _spent(self.embedder))
+        return _charged(rankings, embedder)
 
     def _top(
         self, queries: NDArray[np.float32], k: int
@@ -266,8 +266,14 @@ class DenseIndex:
 
 
 def model_of(embedder: Embedder) -> str:
-    """What tells an embedder's vectors from others: its ``model`` or else the name of its type."""
-    return str(getattr(embedder, "model", type(embedder).__qualname__))
+    """The ``model`` of an embedder; raises :class:`~hybridrank.errors.InputError` when it has none."""
+    model = getattr(embedder, "model", None)
+    if not isinstance(model, str) or not model:
+        raise InputError(
+            f"the embedder's model is {model!r}",
+            remedy="Give it a `model`, a string that tells its vectors from those of others.",
+        )
+    return model
 
 
 def _writer(
@@ -326,20 +332,14 @@ def _encoded(texts: Sequence[str], log: VectorLog, encoding: Encoding) -> Iterab
         yield start, encode(log.vectors(texts[start : start + _ROWS_AT_ONCE]), encoding)
 
 
-def _spent(embedder: Embedder) -> Usage:
-    """What an embedder has spent so far, if it or its client keeps a ledger."""
-    ledgers = (getattr(holder, "ledger", None) for holder in (embedder, getattr(embedder, "client", None)))
-    return next((ledger.usage for ledger in ledgers if isinstance(ledger, Ledger)), Usage())
+def _is_metered(embedder: Embedder) -> TypeGuard[MeteredEmbedder]:
+    """Whether an embedder tells what it spends; unlike ``isinstance`` this asks no service for anything."""
+    return callable(getattr(embedder, "within", None))
 
 
-def _charged(rankings: list[Ranking], before: Usage, after: Usage) -> list[Ranking]:
+def _charged(rankings: list[Ranking], embedder: Embedder) -> list[Ranking]:
     """The rankings, the first of which bears what the call for all of them has cost."""
-    usage = Usage(
-        requests=after.requests - before.requests,
-        tokens=after.tokens - before.tokens,
-        seconds=after.seconds - before.seconds,
-        cache_hits=after.cache_hits - before.cache_hits,
-    )
+    usage = embedder.ledger.usage if _is_metered(embedder) else Usage()
     return [replace(rankings[0], usage=usage), *rankings[1:]]
 
 

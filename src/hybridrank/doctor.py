@@ -15,6 +15,7 @@ from hybridrank.jina.cache import CacheSummary, ResponseCache
 from hybridrank.jina.client import JinaClient
 from hybridrank.jina.jobs import Job, Limits, embedding_job, rerank_job
 from hybridrank.lexical import LexicalIndex
+from hybridrank.records import counted
 from hybridrank.text.corpus import read_corpus
 from hybridrank.text.passages import split_documents
 
@@ -59,22 +60,29 @@ class Plan:
     requests: int
     tokens: int
 
+    def __str__(self) -> str:
+        return (
+            f"{self.job}: {counted(self.texts, 'answer')}, {self.cached:,} in the cache; "
+            f"{counted(self.requests, 'request')} of at most {counted(self.tokens, 'token')}"
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Examination:
-    """All that was found."""
+    """All that was found; ``problem`` is what keeps every service from being asked."""
 
     base_url: str
     key: bool
     services: Sequence[Finding] = ()
     cache: CacheSummary | None = None
     plan: Plan | None = None
+    problem: str = ""
     notes: Sequence[str] = field(default=())
 
     @property
     def healthy(self) -> bool:
-        """Whether every service that was asked answers."""
-        return all(finding.answers for finding in self.services if finding.asked)
+        """Whether services can be asked, and every one that was asked answers."""
+        return not self.problem and all(finding.answers for finding in self.services if finding.asked)
 
     def to_json(self) -> dict[str, object]:
         """The same as plain values."""
@@ -91,10 +99,9 @@ class Examination:
             size = f"{self.cache.bytes / 1e6:.1f} of {self.cache.max_bytes / 1e6:.0f} MB"
             yield f"cache     {held or 'empty'} ({size})"
         if self.plan is not None:
-            yield (
-                f"plan      {self.plan.job}: {self.plan.texts:,} answers, {self.plan.cached:,} in the cache; "
-                f"{self.plan.requests:,} requests of at most {self.plan.tokens:,} tokens"
-            )
+            yield f"plan      {self.plan}"
+        if self.problem:
+            yield f"problem   {self.problem}"
         yield from (f"note      {note}" for note in self.notes)
 
 
@@ -104,10 +111,10 @@ def _lines_of(finding: Finding) -> Iterator[str]:
     elif not finding.answers:
         yield f"{finding.service:<9} {finding.model}: {finding.problem}"
     else:
-        parts = [f"{finding.milliseconds:.0f} ms", f"{finding.tokens} tokens"]
-        parts += [f"{finding.dimension} dimensions"] if finding.dimension else []
-        left = (("requests", finding.requests_left), ("tokens", finding.tokens_left))
-        parts += [f"{count:,} {what} left this minute" for what, count in left if count is not None]
+        parts = [f"{finding.milliseconds:.0f} ms", counted(finding.tokens, "token")]
+        parts += [counted(finding.dimension, "dimension")] if finding.dimension else []
+        left = (("request", finding.requests_left), ("token", finding.tokens_left))
+        parts += [f"{counted(number, what)} left this minute" for what, number in left if number is not None]
         yield f"{finding.service:<9} {finding.model}: answers, {', '.join(parts)}"
 
 
@@ -124,9 +131,11 @@ def examine(
     """Ask each service one short question, unless ``ask`` is false or there is neither a key nor an address
     of one's own, and look at the rest.
 
-    What is not given comes from the environment, or else is the clients' own. Without the extra ``jina`` only
-    that is noted. Raises :class:`~hybridrank.errors.InputError` for an address, a key or a job that is none,
-    and :class:`~hybridrank.errors.CacheUnusable`.
+    What is not given comes from the environment, or else is the clients' own. Without the extra ``jina`` no
+    service can be asked, which is a problem where there is one to ask, else a note. Raises
+    :class:`~hybridrank.errors.InputError` for an address, a key or a job that is none,
+    :class:`~hybridrank.errors.CacheUnusable`, and :class:`~hybridrank.errors.MissingExtra` for a job that
+    cannot be planned without.
     """
     named = {"base_url": base_url, "embedding_model": embedding_model, "reranking_model": reranking_model}
     options = {
@@ -134,19 +143,22 @@ def examine(
         **{name: value for name, value in named.items() if value is not None},
         "limits": Limits(timeout=_SECONDS, attempts=_ATTEMPTS),
     }
+    own = "api_key" in options or "base_url" in options
     held = None if cache is None else _open(cache)
     try:
         client = JinaClient(**options)
     except MissingExtra as missing:
+        if job:
+            raise
         return Examination(
             base_url=str(options.get("base_url", "")),
             key="api_key" in options,
             cache=None if held is None else held.summary(),
-            notes=[str(missing)],
+            problem=str(missing) if own else "",
+            notes=[] if own else [str(missing)],
         )
     with client:
         notes = []
-        own = "api_key" in options or "base_url" in options
         if not own:
             notes.append("set JINA_API_KEY, or JINA_BASE_URL for a service of your own")
         wanted = ask and own

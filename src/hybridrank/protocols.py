@@ -9,10 +9,11 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridrank.budget import Budget, Ledger
 from hybridrank.errors import InputError
 from hybridrank.records import Ranking
 
-__all__ = ["Embedder", "Reranker", "Retriever", "check_depth", "check_query"]
+__all__ = ["Embedder", "MeteredEmbedder", "Reranker", "Retriever", "check_depth", "check_query"]
 
 
 @runtime_checkable
@@ -23,6 +24,11 @@ class Retriever(Protocol):
     ``k`` may exceed the corpus; what shares nothing with the query is not returned; a query that says nothing
     gives an empty ranking; no character of a query is syntax. One that depends on an outside service and
     loses it returns what it has, with ``degraded`` set.
+
+    >>> from hybridrank import LexicalIndex, Pipeline
+    >>> index = LexicalIndex.build([])
+    >>> isinstance(index, Retriever), isinstance(Pipeline(retrievers=[index]), Retriever)
+    (True, True)
     """
 
     @property
@@ -45,7 +51,20 @@ class Retriever(Protocol):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors."""
+    """Turns texts into vectors.
+
+    >>> class Lengths:
+    ...     model, dimension = "lengths", 1
+    ...     def embed(self, texts, *, task):
+    ...         return np.array([[len(text)] for text in texts], dtype=np.float32)
+    >>> isinstance(Lengths(), Embedder)
+    True
+    """
+
+    @property
+    def model(self) -> str:
+        """What tells its vectors from those of others. An index stores it, and is opened with no other."""
+        ...
 
     @property
     def dimension(self) -> int:
@@ -58,8 +77,35 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class MeteredEmbedder(Embedder, Protocol):
+    """An embedder that pays from a ledger, so that it can be told what a search has cost."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What its calls are paid from."""
+        ...
+
+    def within(self, budget: Budget | None = None) -> MeteredEmbedder:
+        """The same embedder, paying from a ledger inside its own; see
+        :meth:`hybridrank.budget.Ledger.within`."""
+        ...
+
+
+@runtime_checkable
 class Reranker(Protocol):
-    """Orders anew what was found."""
+    """Orders anew what was found.
+
+    >>> from dataclasses import replace
+    >>> from hybridrank import rank
+    >>> class Backwards:
+    ...     name = "backwards"
+    ...     def rerank(self, ranking):
+    ...         hits = (replace(hit, rank=rank) for rank, hit in enumerate(reversed(ranking), start=1))
+    ...         return replace(ranking, hits=tuple(hits))
+    >>> found = rank("paint the boat", ["A boat.", "Paint for the boat."])
+    >>> [hit.passage_id for hit in found], [hit.passage_id for hit in Backwards().rerank(found)]
+    (['1', '0'], ['0', '1'])
+    """
 
     @property
     def name(self) -> str:

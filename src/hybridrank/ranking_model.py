@@ -89,10 +89,11 @@ class RankingModel:
         say how good each row is; the rows of a query stand together, and ``group_sizes`` says how many each
         query has. ``rounds`` is the number of trees. The first ``randomized`` of them choose between
         thresholds drawn at random, one a feature, and so follow few labels less closely; the others refine
-        what these leave. ``parameters`` are LightGBM's, by their main names, over :data:`PARAMETERS`. ``directions`` maps features to 1 or -1: all else equal, a higher or a lower value
-        then never lowers the score, which keeps few labels from teaching nonsense. ``missing`` maps a
-        feature, or several that come and go together, to the probability with which it is withheld from a
-        query, so that the model also learns to do without.
+        what these leave. ``parameters`` are LightGBM's, by their main names, over :data:`PARAMETERS`.
+        ``directions`` maps features to 1 or -1: all else equal, a higher or a lower value then never lowers
+        the score, which keeps few labels from teaching nonsense. ``missing`` maps a feature, or several that
+        come and go together, to the probability with which it is withheld from a query, so that the model
+        also learns to do without.
 
         The same input, seed and number of threads give the same model, byte for byte. Raises
         :class:`~hybridrank.errors.InputError` for input that does not fit together, and when nothing can be
@@ -103,7 +104,9 @@ class RankingModel:
         _check_training(rows, grades, sizes, len(columns))
         rounds, seed = _whole("rounds", rounds, 1), _whole("seed", seed, 0)
         if _whole("randomized", randomized, 0) > rounds:
-            raise InputError(f"{randomized} of {rounds} rounds are randomized", remedy="Give `rounds` at most.")
+            raise InputError(
+                f"{randomized} of {rounds} rounds are randomized", remedy="Give `rounds` at most."
+            )
         given = _parameters(parameters or {}, directions or {}, columns, seed)
         rows = _withhold(rows, sizes, columns, missing or {}, seed)
         booster = _boost(rows, grades, sizes, columns, rounds, randomized, given)

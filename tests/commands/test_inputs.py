@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hybridrank import LexicalIndex, Passage
-from hybridrank.commands.inputs import Named, check_outputs, named_path, read_labels
+from hybridrank.commands.inputs import Named, named_path, read_labels
 from hybridrank.errors import HybridrankWarning, InputError
 from tests.evaluation.beir_data import write_beir
 
@@ -33,14 +33,6 @@ def test_a_path_may_have_a_name() -> None:
     for text in ("", "=a", "a="):
         with pytest.raises(argparse.ArgumentTypeError, match="is not NAME=PATH"):
             named_path(text)
-
-
-def test_outputs_are_looked_at_before_the_work(tmp_path: Path) -> None:
-    check_outputs([None, tmp_path / "new.md"])
-    with pytest.raises(InputError, match=r"nowhere: there is no such directory\. Make it first"):
-        check_outputs([tmp_path / "nowhere" / "new.md"])
-    with pytest.raises(InputError, match="this is a directory"):
-        check_outputs([tmp_path])
 
 
 def test_labels_of_passages_and_of_documents(tmp_path: Path) -> None:

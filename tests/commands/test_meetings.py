@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hybridrank.tasks.meetings.memory import Memory
-from tests.command_line import DATA, says
+from tests.command_line import DATA, says, says_in_json
 
 HISTORY = DATA / "meetings" / "history.jsonl"
 QUESTION = "What was decided about the humidity sensors?"
@@ -143,7 +146,7 @@ def test_a_place_that_cannot_be_written_is_named(
     given = ["--history", HISTORY] if command == "remember" else ["--memory", memory]
     code, _, err = says(capsys, ["meetings", command, *given, "--output", place])
     assert code == 2
-    assert str(place) in err
+    assert str(tmp_path / "file") in err
 
 
 def test_neither_the_history_nor_the_memory_is_written_over(
@@ -171,3 +174,48 @@ def test_a_memory_without_notes_is_made_with_a_warning(
     code, _, err = says(capsys, ["meetings", "remember", *arguments])
     assert code == 0
     assert "Nothing can be recalled from it" in err
+
+
+def test_each_command_says_what_it_did_as_json(
+    memory: Path, index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def found(*arguments: object) -> dict[str, Any]:
+        return says_in_json(capsys, ["meetings", *arguments])
+
+    made = found("remember", "--history", HISTORY, "--max-bytes", 3_000, "--output", tmp_path / "m.json")
+    text = (tmp_path / "m.json").read_text(encoding="utf-8")
+    assert made == {
+        "notes": len(Memory.from_json(text).notes),
+        "meetings": 6,
+        "bytes": len(text.encode("utf-8")),
+        "output": str(tmp_path / "m.json"),
+    }
+    app = tmp_path / "app"
+    assert found("assemble", "--memory", memory, "--output", app) == {"output": str(app)}
+    built = found("build", "--memory", memory, "--output", tmp_path / "index")
+    assert built == {"memory": str(memory), "output": str(tmp_path / "index")}
+    recalled = found("recall", "--index", index, "--question", QUESTION, "--output", tmp_path / "notes.json")
+    assert recalled["question"] == QUESTION
+    assert recalled["notes"] == json.loads((tmp_path / "notes.json").read_text(encoding="utf-8")) != []
+    answered = found("answer", "--question", QUESTION, "--memories", tmp_path / "notes.json")
+    assert says(
+        capsys, ["meetings", "answer", "--question", QUESTION, "--memories", tmp_path / "notes.json"]
+    ) == (
+        0,
+        f"{answered['answer']}\n",
+        "",
+    )
+
+
+def test_notes_go_down_a_pipe(
+    index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, notes, err = says(
+        capsys, ["meetings", "recall", "--index", index, "--question", QUESTION, "--output", "-"]
+    )
+    assert (code, err) == (0, "")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(notes.encode())))
+    code, out, err = says(
+        capsys, ["meetings", "answer", "--question", QUESTION, "--memories", "-", "--output", "-"]
+    )
+    assert (code, bool(out.strip()), err) == (0, True, "")

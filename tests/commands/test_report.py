@@ -35,6 +35,17 @@ def test_a_page_is_written_whole_and_opens_from_the_disk(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["queries.txt", "report.html"]
 
 
+def test_what_was_written_is_said_as_json(notes: Path, tmp_path: Path, capsys: Capture) -> None:
+    output = tmp_path / "report.html"
+    (tmp_path / "q.txt").write_text("slugs\n")
+    arguments = ["report", notes, "--queries", tmp_path / "q.txt", "--output", output]
+    code, out, err = says(capsys, [*arguments, "--json"])
+    assert (code, json.loads(out), err) == (0, {"queries": 1, "output": str(output)}, "")
+    assert "1 query, the best 10 hits of each." in output.read_text(encoding="utf-8")
+    assert says(capsys, [*arguments, "-k", "1"]) == (0, "", f"1 query shown in {output}\n")
+    assert "1 query, the best hit of each." in output.read_text(encoding="utf-8")
+
+
 def test_two_runs_side_by_side_with_labels(notes: Path, tmp_path: Path, capsys: Capture) -> None:
     first = write_run_file(tmp_path, "first.run", ":0")
     second = tmp_path / "second.run"

@@ -1,3 +1,4 @@
+import gc
 import os
 import sqlite3
 import subprocess
@@ -132,11 +133,11 @@ def _newer(path: Path) -> None:
     [
         (
             lambda path: path.write_bytes(b"This is no database, but a text of mine. " * 50),
-            "no response cache",
+            r"file is not a database\). Name another file.$",
         ),
         (_foreign, "a database of something else"),
         (_newer, "it is of format 2"),
-        (Path.mkdir, "cannot be opened"),
+        (Path.mkdir, "it is a directory. Name a file"),
     ],
 )
 def test_a_file_of_another_kind_is_refused(
@@ -146,6 +147,52 @@ def test_a_file_of_another_kind_is_refused(
     with pytest.raises(CacheUnusable, match=reason) as caught:
         ResponseCache(path)
     assert str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (
+            "attempt to write a readonly database",
+            "Let yourself write to it and its directory, or name a file",
+        ),
+        (
+            "unable to open database file",
+            "Name a file in a directory that is there and that you may write to",
+        ),
+        ("disk I/O error", "See to the disk, or name"),
+        ("database or disk is full", "Make room there, or name"),
+        ("database disk image is malformed", "Name another file, or delete this one if it was a cache"),
+        ("authorization denied", "Name a file in another place"),
+    ],
+)
+def test_what_keeps_a_file_from_being_used_has_its_remedy(
+    path: Path, monkeypatch: pytest.MonkeyPatch, words: str, remedy: str
+) -> None:
+    def refuse(connection: sqlite3.Connection) -> tuple[int, int, int]:
+        raise sqlite3.OperationalError(words)
+
+    monkeypatch.setattr("hybridrank.jina.cache._header", refuse)
+    with pytest.raises(CacheUnusable) as caught:
+        ResponseCache(path)
+    assert str(caught.value).startswith(f"{path}: it cannot be used as a response cache ({words}). {remedy}")
+
+
+def test_where_there_is_no_directory_that_is_the_remedy(path: Path) -> None:
+    with pytest.raises(
+        CacheUnusable, match=r"\(unable to open database file\). Name a file in a directory that"
+    ):
+        ResponseCache(path / "below" / "nothing")
+
+
+def test_an_empty_file_that_may_only_be_read_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.touch()
+    connect = sqlite3.connect
+    monkeypatch.setattr(  # as SQLite opens a file without the permission to write
+        sqlite3, "connect", lambda place, **how: connect(f"file:{place}?mode=ro", uri=True, **how)
+    )
+    with pytest.raises(CacheUnusable, match=r"readonly database\). Let yourself write"):
+        ResponseCache(path)
 
 
 def test_a_file_that_is_locked_is_done_without(path: Path) -> None:
@@ -185,6 +232,16 @@ def test_a_file_that_breaks_under_way_is_done_without(path: Path) -> None:
         cache._connection.execute("DROP TABLE answers")
         with pytest.warns(HybridrankWarning, match="no such table"):
             assert cache.get([key(0)]) == {}
+
+
+def test_a_file_is_closed_when_nobody_holds_the_cache_any_longer(path: Path) -> None:
+    cache = ResponseCache(path)
+    connection = cache._connection
+    assert connection is not None
+    del cache
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
 
 
 def test_threads_share_a_cache(path: Path) -> None:

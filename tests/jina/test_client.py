@@ -405,6 +405,17 @@ def test_what_cannot_be_used_is_known_at_once(make: Any, options: dict[str, Any]
         make(**options)
 
 
+@pytest.mark.parametrize("client", [JinaClient, AsyncJinaClient])
+def test_a_budget_in_place_of_a_ledger_is_told(client: Any, make: Any) -> None:
+    budget = Budget(requests=3)
+    with pytest.raises(InputError, match=r"Give Ledger\(budget\)"):
+        client(ledger=budget)
+    with pytest.raises(InputError, match=r"Give Ledger\(budget\)"):
+        make().embed(["a"], ledger=budget)
+    with pytest.raises(InputError, match=r"Give Ledger\(budget\)"):
+        make().rerank("a", ["b"], ledger=budget)
+
+
 def answer(request: httpx.Request) -> httpx.Response:
     body = json.loads(request.content)
     if request.url.path == "/rerank":

@@ -6,7 +6,7 @@ import pytest
 from hybridrank.budget import Budget, Ledger
 from hybridrank.errors import BudgetExhausted, InputError, WrongDimension
 from hybridrank.jina import JinaClient, JinaEmbedder, Limits
-from hybridrank.protocols import Embedder
+from hybridrank.protocols import Embedder, MeteredEmbedder
 from tests.jina.fault_server import DIMENSION, FaultServer, running, vector_of
 
 
@@ -46,6 +46,18 @@ def test_a_dimension_that_is_given_is_not_asked_for(client: JinaClient) -> None:
     assert embedder.embed([""], task="query").tolist() == [[0.0] * DIMENSION]
     with pytest.raises(BudgetExhausted):
         embedder.embed(["a"], task="query")
+
+
+def test_a_part_pays_from_a_ledger_of_its_own_and_learns_for_all(client: JinaClient) -> None:
+    embedder = JinaEmbedder(client, model="o")
+    part, other = embedder.within(), embedder.within(Budget(requests=0))
+    assert isinstance(part, MeteredEmbedder)
+    assert part.dimension == embedder.dimension == other.dimension == DIMENSION
+    with pytest.raises(BudgetExhausted):
+        other.embed(["a"], task="query")
+    assert [one.ledger.usage.requests for one in (embedder, part, other)] == [1, 1, 0]
+    with pytest.raises(InputError, match=r"Give Ledger\(budget\)"):
+        JinaEmbedder(client, ledger=Budget(requests=3))  # type: ignore[arg-type]
 
 
 def test_a_model_that_changes_is_noticed(client: JinaClient, server: FaultServer) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridrank.errors import InputError
+from hybridrank.errors import HybridrankWarning, InputError
 from hybridrank.records import Passage
-from hybridrank.text.corpus import read_corpus, read_folder, read_jsonl
+from hybridrank.text.corpus import Format, read_corpus, read_folder, read_jsonl, read_table
 
 
 def write(path: Path, *lines: object) -> Path:
@@ -77,7 +77,10 @@ def test_a_folder_is_read_by_name(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     for name in ("b/one.md", "a.TXT", "c.pdf", ".hidden.txt", ".git/x.txt"):
         (tmp_path / name).write_bytes(f"\ufeff{name}\r\n".encode())
-    documents = list(read_corpus(tmp_path))
+    with pytest.warns(
+        HybridrankWarning, match=r"1 PDF passed over, 'c.pdf' first. Make text of it first: pdftot"
+    ):
+        documents = list(read_corpus(tmp_path))
     assert [(document.id, document.text) for document in documents] == [
         ("a.TXT", "a.TXT\r\n"),
         ("b/one.md", "b/one.md\r\n"),
@@ -91,9 +94,61 @@ def test_a_file_can_be_a_corpus(tmp_path: Path) -> None:
     assert [(document.id, document.text) for document in read_corpus(path)] == [("note.md", "A note.")]
 
 
+@pytest.mark.parametrize(
+    ("content", "format", "text"),
+    [
+        (b'\xef\xbb\xbf \n{"id": "a", "text": "x"}', None, "x"),
+        (b"{braces} of no JSON", "txt", "{braces} of no JSON"),
+        (b"a text\n", None, "a text\n"),
+        (b"id,text\na,x", "csv", "x"),
+        (b"id\ttext\na\tx, y", "tsv", "x, y"),
+    ],
+)
+def test_a_file_without_suffix_is_told_by_its_beginning_or_the_format(
+    tmp_path: Path, content: bytes, format: Format | None, text: str
+) -> None:
+    (tmp_path / "nameless").write_bytes(content)
+    read: list[int] = []
+    (document,) = read_corpus(tmp_path / "nameless", format=format, seen=read.append)
+    assert (document.text, sum(read)) == (text, len(content))
+
+
+def test_a_table_has_ids_texts_and_metadata(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        '\ufeffid,text,year\na,"One, two.",2020\n\nb,Three.,2021\n', encoding="utf-8"
+    )
+    assert list(read_corpus(tmp_path / "t.csv")) == [
+        Passage(id="a", text="One, two.", document_id="a", metadata={"year": "2020"}),
+        Passage(id="b", text="Three.", document_id="b", metadata={"year": "2021"}),
+    ]
+    (tmp_path / "t.tsv").write_text("_id\ttext\na\tOne\n", encoding="utf-8")
+    assert [document.id for document in read_table(tmp_path / "t.tsv", "tsv")] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "reason"),
+    [
+        (b"id,text\na,x\na,y\n", 3, "the id 'a' stands on line 2 already"),
+        (
+            b"id,texts\na,x\n",
+            2,
+            "its text is missing or not a string. Name the columns in the first row: id, text",
+        ),
+        (b"name,text\na,x\n", 2, "it has no document_id or id. Name the columns"),
+        (b"id,text\n,x\n", 2, "its id is not a string with at least one character"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, content: bytes, line: int, reason: str) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(InputError, match=rf"t.csv, line {line}: {reason}"):
+        list(read_corpus(tmp_path / "t.csv"))
+
+
 def test_a_text_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes(b"one\ntwo\ncaf\xe9\n")
-    with pytest.raises(InputError, match=r"latin.txt, line 3: it is not UTF-8. Save it as UTF-8."):
+    with pytest.raises(
+        InputError, match=r"latin.txt, line 3: byte 4 of the line is not UTF-8. Save it as UTF-8."
+    ):
         list(read_folder(tmp_path))
 
 
@@ -101,15 +156,24 @@ def test_a_text_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
     ("name", "reason"),
     [
         ("missing", "no such file or folder"),
-        ("table.csv", r"cannot be read from a .csv file. Give a .jsonl, .txt or .md file"),
-        ("nameless", "cannot be read from a nameless file"),
-        ("empty", "no .txt or .md file here"),
+        (
+            "picture.png",
+            r"cannot be read from a .png file. Give a file of .jsonl, .ndjson, .csv, .tsv, .txt, .md, a f",
+        ),
+        ("report.PDF", r"report.PDF: this is a PDF, not text. Make text of it first: pdftotext -layout"),
+        ("really.txt", r"really.txt: this is a PDF, not text. Make text of it first: pdftotext -layout"),
+        ("nameless", r"nameless: this is a PDF, not text"),
+        ("empty", "no .txt or .md file here. Give a folder of texts"),
+        ("pdfs", "no .txt or .md file here. Make text of it first: pdftotext"),
     ],
 )
 def test_what_is_no_corpus_is_refused(tmp_path: Path, name: str, reason: str) -> None:
-    (tmp_path / "table.csv").touch()
-    (tmp_path / "nameless").touch()
+    (tmp_path / "picture.png").touch()
+    for pdf in ("report.PDF", "really.txt", "nameless"):
+        (tmp_path / pdf).write_bytes(b"%PDF-1.7\n\xff")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "pdfs").mkdir()
+    (tmp_path / "pdfs" / "a.pdf").touch()
     with pytest.raises(InputError, match=reason):
         list(read_corpus(tmp_path / name))
 

@@ -95,3 +95,21 @@ def test_passages_know_their_document() -> None:
 def test_a_passage_needs_room() -> None:
     with pytest.raises(InputError, match="max_chars is 0"):
         split_spans("text", 0)
+
+
+@given(st.text(st.sampled_from("ab \f\n."), max_size=80), LIMITS)
+def test_pages_are_kept_apart(text: str, limit: int) -> None:
+    found = split_document(text, "d", max_chars=limit, metadata={"file": "f"}, pages=True)
+    for passage in found:
+        assert text[passage.start : passage.end] == passage.text
+        assert "\f" not in passage.text
+        page = text.count("\f", 0, passage.start) + 1
+        assert passage.metadata == ({"file": "f", "page": page} if "\f" in text else {"file": "f"})
+        assert passage.id == f"d:{passage.start}"
+    shown = "".join(char for passage in found for char in passage.text if not char.isspace())
+    assert shown == "".join(char for char in text if not char.isspace())
+
+
+def test_without_pages_a_form_feed_is_white_space_like_other() -> None:
+    (passage,) = split_document("one\ftwo", "d")
+    assert (passage.text, passage.metadata) == ("one\ftwo", {})

@@ -5,24 +5,27 @@ from __future__ import annotations
 import argparse
 import json
 
-from hybridrank.commands.terminal import path_of, say
+from hybridrank.commands.files import path_of
+from hybridrank.commands.parsing import Parser
+from hybridrank.commands.terminal import UNHEALTHY, say
 
-__all__ = ["UNHEALTHY", "add_to"]
-
-UNHEALTHY = 1
-"""The exit code when a service that was asked does not answer."""
+__all__ = ["add_to"]
 
 
-def add_to(parser: argparse.ArgumentParser) -> None:
+def add_to(parser: Parser) -> None:
     """Give the parser of ``doctor`` its arguments."""
     parser.description = (
         "Ask the services of JINA_API_KEY and JINA_BASE_URL one short question each, and say what they "
         "allow, what the cache holds, and what a job would spend. Keys are not shown."
     )
     parser.epilog = (
-        "Exit code: 0, also when there is no service to ask; 1 when one that was asked does not answer; 2 "
-        "for what cannot be used. Example: hybridrank doctor --plan rerank my.index queries.jsonl 50"
+        "exit codes: 0, also when there is no service to ask; 1 when one cannot be asked or does not answer; "
+        "2 for what cannot be used."
     )
+    parser.examples = [
+        "hybridrank doctor",
+        "hybridrank doctor --offline --cache answers.db --plan rerank my.index queries.jsonl 50",
+    ]
     parser.add_argument(
         "--plan",
         nargs="+",
@@ -32,8 +35,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cache", type=path_of, metavar="FILE", help="the response cache")
     parser.add_argument("--base-url", metavar="URL", help="in place of JINA_BASE_URL")
-    parser.add_argument("--embedding-model", metavar="NAME")
-    parser.add_argument("--reranking-model", metavar="NAME")
+    parser.add_argument("--embedding-model", metavar="NAME", help="to ask for vectors")
+    parser.add_argument("--reranking-model", metavar="NAME", help="to ask for scores")
     parser.add_argument("--offline", action="store_true", help="send nothing")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(command=_doctor)

@@ -7,8 +7,10 @@ import json
 import shutil
 import sys
 
-from hybridrank.commands.inputs import add_queries, check_outputs, named_path, read_labels, with_model
-from hybridrank.commands.terminal import path_of, positive_number, progress, say, tell
+from hybridrank.commands.files import check_outputs, input_path, output_path, whole_file, write_text
+from hybridrank.commands.inputs import LABELS_HELP, add_queries, named_path, read_labels, with_model
+from hybridrank.commands.parsing import Parser
+from hybridrank.commands.terminal import positive_number, progress, say, tell
 from hybridrank.errors import InputError
 
 __all__ = ["add_to"]
@@ -17,25 +19,22 @@ _WIDE = 160  # columns where no terminal says how many it has
 _BM25 = "bm25"
 
 
-def add_to(parser: argparse.ArgumentParser) -> None:
+def add_to(parser: Parser) -> None:
     """Give the parser of ``evaluate`` its arguments."""
     parser.description = (
         "Search judged queries and measure the rankings, several systems side by side: BM25, learned "
         "rankers, which should not have learned from these queries, and run files of other systems."
     )
-    parser.epilog = (
-        "Example: hybridrank evaluate my.index --queries queries.tsv --qrels qrels.txt --model ranker/ "
-        "--run other=other.run"
-    )
+    parser.examples = [
+        "hybridrank evaluate my.index --queries queries.tsv --qrels qrels.txt",
+        "hybridrank evaluate my.index --queries beir/ --qrels beir/ --model ranker/ --run x=x.run --json",
+        "hybridrank evaluate my.index --queries q.tsv --qrels q.txt --markdown table.md --plot means.svg",
+    ]
     add_queries(parser)
     parser.add_argument(
-        "--qrels",
-        type=path_of,
-        required=True,
-        metavar="PATH",
-        help='judgments: TREC qrels, "query 0 id grade" a line, ids of passages or of documents; '
-        """BEIR's .tsv or folder; or JSON lines {"query_id", "judgments": {id: grade}}""",
+        "--qrels", dest="labels", type=input_path, required=True, metavar="PATH", help=LABELS_HELP
     )
+    parser.add_alias("--labels", "--qrels")
     parser.add_argument(
         "--run",
         type=named_path,
@@ -52,6 +51,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=DIR",
         help="a learned ranker to compare; may be repeated",
     )
+    parser.add_alias("--ranker", "--model")
     parser.add_argument("--baseline", metavar="NAME", help=f"what the others are tested against ({_BM25})")
     parser.add_argument(
         "--measures",
@@ -66,8 +66,10 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--differences", type=positive_number, default=3, metavar="N", help="worst and best queries shown (3)"
     )
     parser.add_argument("--json", action="store_true", help="with each query's values, as JSON")
-    parser.add_argument("--markdown", type=path_of, metavar="FILE", help="write the tables as Markdown")
-    parser.add_argument("--plot", type=path_of, metavar="FILE", help="draw means and intervals: .png, .svg")
+    parser.add_argument("--markdown", type=output_path, metavar="FILE", help="write the tables as Markdown")
+    parser.add_argument(
+        "--plot", type=output_path, metavar="FILE", help="draw means and intervals: .png, .svg"
+    )
     parser.set_defaults(command=_evaluate)
 
 
@@ -83,7 +85,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
     # What can be refused is refused before any search.
     measures = check_measures(options.measures or DEFAULT_MEASURES)
-    check_outputs([options.markdown, options.plot])
+    check_outputs(options.markdown, options.plot)
     if options.plot:
         pyplot_for_files(extra="evaluate")
     names = [_BM25, *(one.name for one in (*options.model, *options.run))]
@@ -95,11 +97,12 @@ def _evaluate(options: argparse.Namespace) -> int:
         )
     index = LexicalIndex.open(options.index)
     queries = read_queries(options.queries)
-    labels = read_labels(index, options.qrels, split=options.split)
+    labels = read_labels(index, options.labels, split=options.split)
     runs = {one.name: Run(ranked=read_run(one.path)) for one in options.run}
     retrievers: dict[str, Retriever] = {_BM25: index}
     retrievers |= {one.name: with_model(index, one.path, name=one.name) for one in options.model}
-    with progress("Searching", "queries") as advance:
+    searches = len(retrievers) * len(queries.keys() & labels.grades.keys())
+    with progress("Searching", "queries", searches) as advance:
         result = evaluate(
             retrievers,
             queries,
@@ -113,9 +116,10 @@ def _evaluate(options: argparse.Namespace) -> int:
         )
     tell(f"judged are {labels.unit}s")
     if options.markdown:
-        options.markdown.write_text(to_markdown(result, queries=options.differences), encoding="utf-8")
+        write_text(options.markdown, to_markdown(result, queries=options.differences))
     if options.plot:
-        plot(result, options.plot)
+        with whole_file(options.plot) as file:
+            plot(result, file)
     if options.json:
         return say(json.dumps({"judged": labels.unit, **result.to_json()}))
     width = shutil.get_terminal_size((_WIDE, 24)).columns if sys.stdout and sys.stdout.isatty() else _WIDE

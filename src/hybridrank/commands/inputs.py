@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hybridrank.commands.terminal import path_of
+from hybridrank.commands.files import input_path, path_of
 from hybridrank.errors import HybridrankWarning, InputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,24 @@ if TYPE_CHECKING:
     from hybridrank.lexical import LexicalIndex
     from hybridrank.protocols import Retriever
 
-__all__ = ["Labels", "Named", "add_queries", "check_outputs", "named_path", "read_labels", "with_model"]
+__all__ = [
+    "LABELS_HELP",
+    "QUERIES_HELP",
+    "Labels",
+    "Named",
+    "add_queries",
+    "named_path",
+    "read_labels",
+    "with_model",
+]
+
+QUERIES_HELP = (
+    'JSON lines {"query_id", "question"}, id<tab>text, one query a line, or a BEIR folder; - for stdin'
+)
+LABELS_HELP = (
+    'judgments: TREC qrels, "query 0 id grade" a line, ids of passages or of documents; '
+    """BEIR's .tsv or folder; or JSON lines {"query_id", "judgments": {id: grade}}"""
+)
 
 
 class Named(NamedTuple):
@@ -38,13 +55,7 @@ class Labels(NamedTuple):
 def add_queries(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments that name an index and its queries, and the part of a BEIR folder."""
     parser.add_argument("index", type=path_of, metavar="INDEX", help="the index directory")
-    parser.add_argument(
-        "--queries",
-        type=path_of,
-        required=True,
-        metavar="PATH",
-        help='JSON lines {"query_id", "question"}, id<tab>text, one query a line, or a BEIR folder',
-    )
+    parser.add_argument("--queries", type=input_path, required=True, metavar="PATH", help=QUERIES_HELP)
     parser.add_argument("--split", default="test", metavar="NAME", help="of a BEIR folder (default test)")
 
 
@@ -56,15 +67,6 @@ def named_path(text: str) -> Named:
     if not name or not path:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=PATH")
     return Named(name, Path(path))
-
-
-def check_outputs(paths: Iterable[Path | None]) -> None:
-    """Raise :class:`~hybridrank.errors.InputError` where a file cannot be made, before the work is done."""
-    for path in filter(None, paths):
-        if not path.parent.is_dir():
-            raise InputError("there is no such directory", file=path.parent, remedy="Make it first.")
-        if path.is_dir():
-            raise InputError("this is a directory", file=path, remedy="Give the name of a file.")
 
 
 def with_model(index: LexicalIndex, directory: Path, *, name: str) -> Retriever:

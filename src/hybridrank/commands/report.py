@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybridrank.commands.inputs import add_queries, check_outputs, named_path, read_labels, with_model
-from hybridrank.commands.terminal import path_of, positive_number, progress, tell
+from hybridrank.commands.files import check_outputs, input_path, output_path, write_text
+from hybridrank.commands.inputs import LABELS_HELP, add_queries, named_path, read_labels, with_model
+from hybridrank.commands.parsing import Parser
+from hybridrank.commands.terminal import add_json, finish, positive_number, progress
 from hybridrank.errors import InputError
+from hybridrank.records import counted
 
 if TYPE_CHECKING:
     from hybridrank.evaluation.units import Unit
@@ -25,23 +27,25 @@ __all__ = ["add_to"]
 _BM25 = "bm25"
 
 
-def add_to(parser: argparse.ArgumentParser) -> None:
+def add_to(parser: Parser) -> None:
     """Give the parser of ``report`` its arguments."""
     parser.description = (
         "Write one HTML file that shows what each query finds, with the matches in their context and the "
         "reasons, and how two rankings differ. It asks nothing of the network."
     )
-    parser.epilog = (
-        "Example: hybridrank report my.index --queries queries.txt --labels qrels.txt --compare ranker/ "
-        "--output report.html"
-    )
+    parser.examples = [
+        "hybridrank report my.index --queries queries.txt --output report.html",
+        "hybridrank report my.index --queries q.tsv --qrels q.txt --compare ranker/ --output report.html",
+    ]
     add_queries(parser)
     parser.add_argument(
-        "--labels",
-        type=path_of,
+        "--qrels",
+        dest="labels",
+        type=input_path,
         metavar="PATH",
-        help="judgments, as for `hybridrank evaluate`: failures come first then",
+        help=f"what fails comes first then: {LABELS_HELP}",
     )
+    parser.add_alias("--labels", "--qrels")
     parser.add_argument(
         "--ranking",
         type=named_path,
@@ -56,7 +60,14 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-k", type=positive_number, default=10, metavar="N", help="hits shown (default 10)")
     parser.add_argument("--title", default="Ranking report", help="of the page")
-    parser.add_argument("--output", type=path_of, required=True, metavar="FILE.html")
+    parser.add_argument(
+        "--output",
+        type=output_path,
+        required=True,
+        metavar="FILE.html",
+        help="the page; - is standard output",
+    )
+    add_json(parser)
     parser.set_defaults(command=_report)
 
 
@@ -68,7 +79,7 @@ def _report(options: argparse.Namespace) -> int:
     from hybridrank.report.page import render
     from hybridrank.report.rows import Side
 
-    check_outputs([options.output])
+    check_outputs(options.output)
     systems: list[tuple[str, Path | None]] = [options.ranking or (_BM25, None)]
     systems += [options.compare] if options.compare else []
     names = [name for name, _ in systems]
@@ -86,7 +97,7 @@ def _report(options: argparse.Namespace) -> int:
         for name, path in systems
         if name not in runs
     }
-    with progress("Searching", "queries") as advance:
+    with progress("Searching", "queries", len(searched) * len(queries)) as advance:
         rankings = _search(searched, queries, options.k, unit, advance)
     rankings |= {name: _of_run(index, run, queries, unit, rankings) for name, run in runs.items()}
     page = render(
@@ -97,9 +108,9 @@ def _report(options: argparse.Namespace) -> int:
         k=options.k,
         title=options.title,
     )
-    _write(page, options.output)
-    tell(f"{len(queries)} queries shown in {options.output}")
-    return 0
+    write_text(options.output, page, "the page")
+    message = f"{counted(len(queries), 'query')} shown in {options.output}"
+    return finish(options, message, queries=len(queries), output=options.output)
 
 
 def _unit_of(index: LexicalIndex, queries: Mapping[str, str], runs: Mapping[str, _Run]) -> Unit:
@@ -162,13 +173,3 @@ def _of_run(
             hits.append(Hit(passage_id=name, position=place, rank=rank, score=1 / rank, passage=passage))
         rankings[query_id] = by_unit(Ranking(query=text, hits=tuple(hits)), unit)
     return rankings
-
-
-def _write(page: str, path: Path) -> None:
-    """Write a page whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        temporary.write_text(page, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybridrank.commands.terminal import path_of, positive_number, tell
+from hybridrank.commands.files import path_of
+from hybridrank.commands.parsing import Parser
+from hybridrank.commands.terminal import positive_number, tell
 from hybridrank.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -29,25 +31,27 @@ _BACKLOG = 128  # connections that the system keeps while the server is busy
 _CONNECTIONS = 4  # for each request that may be at work, so that memory for bodies has a bound
 
 
-def add_to(parser: argparse.ArgumentParser) -> None:
+def add_to(parser: Parser) -> None:
     """Give the parser of ``serve`` its arguments.
 
-    >>> parser = argparse.ArgumentParser()
+    >>> parser = Parser()
     >>> add_to(parser)
     >>> parser.parse_args(["my.index", "--port", "8100"]).port
     8100
     """
     parser.description = "Serve POST /v1/rerank in Jina's wire format, GET and POST /search, and GET /health."
-    parser.epilog = (
-        "Example: hybridrank serve my.index; then curl 'http://127.0.0.1:8000/search?query=boats&k=3'. "
-        f"The key to ask for is taken from {KEY_VARIABLE}."
-    )
+    parser.epilog = f"The key to ask for is taken from {KEY_VARIABLE}."
+    parser.examples = [
+        "hybridrank serve my.index & curl 'http://127.0.0.1:8000/search?query=boats&k=3'",
+        "hybridrank serve my.index --model ranker/ --host 0.0.0.0 --port 8100",
+    ]
     parser.add_argument(
         "index", type=path_of, nargs="?", metavar="DIR", help="the index that /search searches"
     )
     parser.add_argument(
-        "--ranker", type=path_of, metavar="DIR", help="a saved LearnedReranker, to rank by in place of BM25"
+        "--model", type=path_of, metavar="DIR", help="a learned ranker, to rank by in place of BM25"
     )
+    parser.add_alias("--ranker", "--model")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1)")
     parser.add_argument("--port", type=_port, default=8000, metavar="N", help="0 for any (default 8000)")
     parser.add_argument(
@@ -85,8 +89,8 @@ def serve(
     from hybridrank.integrations.serve.app import ServerLimits, create_app
 
     key = environ.get(KEY_VARIABLE) or None
-    reranker = Bm25Scorer() if options.ranker is None else LearnedScorer.open(options.ranker)
-    retriever = _retriever(options.index, options.ranker)
+    reranker = Bm25Scorer() if options.model is None else LearnedScorer.open(options.model)
+    retriever = _retriever(options.index, options.model)
     with _listen(options.host, options.port) as listening:
         address, port = listening.getsockname()[:2]
         local = ipaddress.ip_address(address.partition("%")[0]).is_loopback

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridrank.budget import Budget, Ledger
+from hybridrank.commands.files import lines_of
 from hybridrank.commands.terminal import positive_number, tell
 from hybridrank.errors import CacheUnusable, MissingExtra
 
@@ -66,11 +67,9 @@ def signals_from(
         tell(f"no service is asked: {error}")
         return None
     signals = NeuralSignals(scorer=client, ledger=ledger)
-    try:
-        with queries.open("rb") as lines:
-            signals.expect(sum(1 for _ in lines))
-    except OSError:
-        pass  # whoever reads the questions says what is wrong with the file
+    questions = lines_of(queries)
+    if questions is not None:
+        signals.expect(questions)
     return signals
 
 

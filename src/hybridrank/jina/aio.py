@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridrank.budget import Budget, Ledger
+from hybridrank.budget import Budget, Ledger, check_ledger
 from hybridrank.errors import InputError, MissingExtra
 from hybridrank.jina import wire
 from hybridrank.jina.cache import ResponseCache
@@ -96,7 +96,7 @@ class AsyncJinaClient:
         self.dialect = dialect
         self.embedding_model = embedding_model
         self.reranking_model = reranking_model
-        self.ledger = Ledger() if ledger is None else ledger
+        self.ledger = check_ledger(ledger) or Ledger()
         self.cache = cache
         self.limits = Limits() if limits is None else limits
         self._engine = Engine(
@@ -188,7 +188,7 @@ class AsyncJinaClient:
         return Scores(scores=job.rows(found, 1, -np.inf)[:, 0], usage=spent.usage, model=chosen)
 
     def _ledger_of_call(self, ledger: Ledger | None, deadline: float | None) -> Ledger:
-        return (self.ledger if ledger is None else ledger).within(Budget(seconds=deadline))
+        return (check_ledger(ledger) or self.ledger).within(Budget(seconds=deadline))
 
 
 def options_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any]:

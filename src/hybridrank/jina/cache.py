@@ -33,7 +33,19 @@ CREATE INDEX answers_used ON answers (used);
 _AT_ONCE = 500  # keys in one statement: older SQLite takes no more than 999 parameters
 _FRESH = 60 * 10**9  # nanoseconds for which a use is not noted again: reading should rarely write
 _PAUSE = 30.0  # seconds for which a file that fails is left alone
-_REMEDY = "Name another file, or delete this one: what it held will be asked for anew."
+_OLD_REMEDY = "Name another file, or delete this one: what it held will be asked for anew."
+_OTHER_REMEDY = "Name another file."
+_REMEDIES = (  # by what SQLite says when it cannot open a file
+    ("unable to open", "Name a file in a directory that is there and that you may write to."),
+    ("readonly", "Let yourself write to it and its directory, or name a file in another place."),
+    ("full", "Make room there, or name a file in another place."),
+    ("I/O", "See to the disk, or name a file in another place."),
+    ("not a database", _OTHER_REMEDY),
+    (
+        "malformed",
+        "Name another file, or delete this one if it was a cache: what it held will be asked for anew.",
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,8 +66,9 @@ class ResponseCache:
     fails, is done without, with a :class:`~hybridrank.errors.HybridrankWarning`. An answer whose checksum is
     wrong is not used.
 
-    Raises :class:`~hybridrank.errors.CacheUnusable` for a file that is no cache, is damaged, or was written
-    by a newer version, and :class:`~hybridrank.errors.InputError` for ``max_bytes`` below 1 MiB.
+    Raises :class:`~hybridrank.errors.CacheUnusable` for a file that is no cache, cannot be written, is
+    damaged, or was written by a newer version, and :class:`~hybridrank.errors.InputError` for ``max_bytes``
+    below 1 MiB.
     """
 
     def __init__(
@@ -81,12 +94,10 @@ class ResponseCache:
         self._connection: sqlite3.Connection | None = None
         try:
             self._open()
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             if not _is_locked(error):
-                raise CacheUnusable(self.path, f"it cannot be opened ({error})", _REMEDY) from None
+                raise CacheUnusable(self.path, *_why_unusable(self.path, str(error))) from None
             self._warn(error)
-        except sqlite3.DatabaseError as error:
-            raise CacheUnusable(self.path, f"it is no response cache ({error})", _REMEDY) from None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
@@ -96,6 +107,10 @@ class ResponseCache:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_connection"):  # not so where the arguments were refused
+            self.close()
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -205,10 +220,10 @@ class ResponseCache:
                     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                     connection.execute(f"PRAGMA user_version = {_FORMAT}")
         elif application != _APPLICATION:
-            raise CacheUnusable(self.path, "it is a database of something else", "Name another file.")
+            raise CacheUnusable(self.path, "it is a database of something else", _OTHER_REMEDY)
         elif version != _FORMAT:
             raise CacheUnusable(
-                self.path, f"it is of format {version}, and this version reads {_FORMAT}", _REMEDY
+                self.path, f"it is of format {version}, and this version reads {_FORMAT}", _OLD_REMEDY
             )
         connection.execute("PRAGMA synchronous = NORMAL")  # losing the last answers in a crash costs little
 
@@ -221,6 +236,14 @@ class ResponseCache:
                 HybridrankWarning,
                 stacklevel=3,
             )
+
+
+def _why_unusable(path: str, words: str) -> tuple[str, str]:
+    """What is wrong with a file of which SQLite says ``words``, and what to do about it."""
+    if os.path.isdir(path):
+        return "it is a directory", "Name a file, if you like one in there."
+    remedy = next((one for key, one in _REMEDIES if key in words), "Name a file in another place.")
+    return f"it cannot be used as a response cache ({words})", remedy
 
 
 def _is_locked(error: sqlite3.Error) -> bool:

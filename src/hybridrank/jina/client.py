@@ -12,7 +12,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hybridrank.budget import Ledger
+from hybridrank.budget import Ledger, check_ledger
 from hybridrank.jina import wire
 from hybridrank.jina.aio import AsyncJinaClient, Embeddings, Scores, options_from_env
 from hybridrank.jina.cache import ResponseCache
@@ -71,7 +71,7 @@ class JinaClient:
                 sleep=sleep,
             )
 
-        self.ledger = Ledger() if ledger is None else ledger
+        self.ledger = check_ledger(ledger) or Ledger()
         self.cache = cache
         self._make = make
         self._lock = threading.Lock()

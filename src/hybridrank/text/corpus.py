@@ -1,50 +1,74 @@
-"""Read corpora: JSON lines, and folders of text files. Bad input is named by file and line.
+"""Read corpora: JSON lines, tables, and folders of text files. Bad input is named by file and line.
 
 A document comes as one :class:`~hybridrank.records.Passage` that starts at 0: its ``id`` is the document's,
-its text whole and unchanged but for a byte order mark at the start of a file.
+its text whole and unchanged but for a byte order mark at the start of a file. A text that was extracted from
+a PDF keeps the form feeds between its pages, for :func:`~hybridrank.text.passages.split_document`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from hybridrank.errors import InputError
-from hybridrank.records import Passage
+from hybridrank.errors import HybridrankWarning, InputError
+from hybridrank.records import Passage, counted
+from hybridrank.text.tables import read_rows
 
-__all__ = ["read_corpus", "read_folder", "read_jsonl"]
+__all__ = ["FORMATS", "Format", "read_corpus", "read_folder", "read_jsonl", "read_table"]
 
+Format = Literal["jsonl", "csv", "tsv", "txt"]
+FORMATS: Mapping[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "txt",
+    ".md": "txt",
+}
+"""How a file is read, by its suffix."""
+
+Seen = Callable[[int], object]
 _ID_KEYS = ("document_id", "id", "_id")
-_TEXT_SUFFIXES = frozenset({".md", ".txt"})
+_TEXT_SUFFIXES = frozenset(suffix for suffix, one in FORMATS.items() if one == "txt")
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
 _LINE_REMEDY = 'Give one object a line: {"document_id": "...", "text": "..."}.'
+_ROW_REMEDY = "Name the columns in the first row: id, text, and others as you like."
+_PDF, _PDF_REMEDY = b"%PDF-", "Make text of it first: pdftotext -layout FILE.pdf FILE.txt."
+_PEEKED = 1024  # bytes by which a file without a suffix is told
 _ENCODING_REMEDY = "Save it as UTF-8."
 _READING_REMEDY = "Make it readable, or leave it out."
 
 
-def read_corpus(path: str | os.PathLike[str]) -> Iterator[Passage]:
-    """The documents of a ``.jsonl`` file, of one ``.txt`` or ``.md`` file, or of a folder of such.
+def read_corpus(
+    path: str | os.PathLike[str], *, format: Format | None = None, seen: Seen = lambda size: None
+) -> Iterator[Passage]:
+    """The documents of a ``.jsonl``, ``.csv``, ``.tsv``, ``.txt`` or ``.md`` file, or of a folder of the last
+    two.
 
-    Raises :class:`~hybridrank.errors.InputError` when there is nothing of the kind, and as the readers below
-    do.
+    ``format`` is told by the suffix if not given, and where there is none, JSON lines by the brace that they
+    begin with. ``seen`` is told the bytes of each line or text that was read. Raises
+    :class:`~hybridrank.errors.InputError` when there is nothing of the kind, and as the readers below do.
     """
     place = Path(path)
     if place.is_dir():
-        return read_folder(place)
+        return read_folder(place, seen=seen)
     if not place.exists():
         raise InputError("there is no such file or folder", file=place, remedy="Correct the path.")
     suffix = place.suffix.lower()
-    if suffix in (".jsonl", ".ndjson"):
-        return read_jsonl(place)
-    if suffix in _TEXT_SUFFIXES:
-        return iter([_document(place.name, place)])
-    raise InputError(
-        f"a corpus cannot be read from a {suffix or 'nameless'} file",
-        file=place,
-        remedy="Give a .jsonl, .txt or .md file, or a folder of .txt and .md files.",
-    )
+    if suffix == ".pdf" and format is None:
+        raise InputError("this is a PDF, not text", file=place, remedy=_PDF_REMEDY)
+    if suffix and suffix not in FORMATS and format is None:
+        raise InputError(
+            f"a corpus cannot be read from a {suffix} file",
+            file=place,
+            remedy=f"Give a file of {', '.join(FORMATS)}, a folder of .txt and .md files, or the format.",
+        )
+    return _read_file(place, format or FORMATS.get(suffix), seen)
 
 
 def read_jsonl(path: str | os.PathLike[str]) -> Iterator[Passage]:
@@ -56,42 +80,95 @@ def read_jsonl(path: str | os.PathLike[str]) -> Iterator[Passage]:
     Raises :class:`~hybridrank.errors.InputError`, with the line, for a line that is not such an object or not
     UTF-8, and for an id that an earlier line has; and when the file cannot be read.
     """
-    place = Path(path)
+    return _read_file(Path(path), "jsonl")
+
+
+def read_table(path: str | os.PathLike[str], format: Literal["csv", "tsv"] = "csv") -> Iterator[Passage]:
+    """The documents of a table with a header, a row each, one by one.
+
+    The columns are named like the keys of :func:`read_jsonl`; others become metadata. Raises
+    :class:`~hybridrank.errors.InputError`, with the line, as that does, and as
+    :func:`~hybridrank.text.tables.read_rows` does.
+    """
+    return _read_file(Path(path), format)
+
+
+def _read_file(path: Path, format: Format | None, seen: Seen = lambda size: None) -> Iterator[Passage]:
     first_line_of: dict[str, int] = {}
-    for number, line in _lines(place):
-        document = _parse(line, place, number)
-        first = first_line_of.setdefault(document.id, number)
-        if first != number:
-            raise InputError(
-                f"the id {document.id!r} stands on line {first} already",
-                file=place,
-                line=number,
-                remedy="Give each document an id of its own.",
-            )
-        yield document
+    try:
+        with path.open("rb") as file:
+            head = file.peek(_PEEKED).removeprefix(b"\xef\xbb\xbf").lstrip()
+            if format is None:
+                format = "jsonl" if head.startswith(b"{") else "txt"
+            if head.startswith(_PDF):
+                raise InputError("this is a PDF, not text", file=path, remedy=_PDF_REMEDY)
+            if format == "txt":
+                yield _document(path.name, path, file.read(), seen)
+                return
+            for number, document in _documents(file, path, format, seen):
+                first = first_line_of.setdefault(document.id, number)
+                if first != number:
+                    raise InputError(
+                        f"the id {document.id!r} stands on line {first} already",
+                        file=path,
+                        line=number,
+                        remedy="Give each document an id of its own.",
+                    )
+                yield document
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
-def read_folder(path: str | os.PathLike[str]) -> Iterator[Passage]:
-    """The ``.txt`` and ``.md`` files under a folder, by name; hidden files and folders are passed over.
+def _documents(file: BufferedReader, path: Path, format: Format, seen: Seen) -> Iterator[tuple[int, Passage]]:
+    # As bytes, for a text reader would also break lines at characters that JSON strings may hold.
+    lines = _lines(file, seen)
+    if format == "jsonl":
+        for number, line in lines:
+            if line.strip():
+                yield number, _parse(line, path, number)
+    else:
+        for number, row in read_rows(lines, path, _DELIMITERS[format]):
+            yield number, _made_of(row, path, number, _ROW_REMEDY)
+
+
+def read_folder(path: str | os.PathLike[str], *, seen: Seen = lambda size: None) -> Iterator[Passage]:
+    """The ``.txt`` and ``.md`` files under a folder, by name; hidden files and folders are passed over, and a
+    :class:`~hybridrank.errors.HybridrankWarning` tells of PDFs.
 
     A document's id is its path from the folder, with ``/``. Raises :class:`~hybridrank.errors.InputError`
     when there is no such file, and when one is not UTF-8 or something cannot be read.
     """
     place = Path(path)
-    names = sorted(_text_files(place))
+    files = sorted(_files(place))
+    names = [name for name in files if _suffix(name) in _TEXT_SUFFIXES]
+    pdfs = [name for name in files if _suffix(name) == ".pdf"]
     if not names:
-        raise InputError("there is no .txt or .md file here", file=place, remedy="Give a folder of texts.")
+        remedy = _PDF_REMEDY if pdfs else "Give a folder of texts."
+        raise InputError("there is no .txt or .md file here", file=place, remedy=remedy)
+    if pdfs:
+        warnings.warn(
+            f"{place}: {counted(len(pdfs), 'PDF')} passed over, {pdfs[0]!r} first. {_PDF_REMEDY}",
+            HybridrankWarning,
+            stacklevel=2,
+        )
     for name in names:
-        yield _document(name, place / name)
+        try:
+            content = (place / name).read_bytes()
+        except OSError as error:
+            raise _unreadable(place / name, error) from error
+        yield _document(name, place / name, content, seen)
 
 
-def _text_files(folder: Path) -> Iterator[str]:
+def _files(folder: Path) -> Iterator[str]:
     for parent, folders, files in os.walk(folder, onerror=_refuse_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
-            path = Path(parent, name)
-            if not name.startswith(".") and path.suffix.lower() in _TEXT_SUFFIXES:
-                yield path.relative_to(folder).as_posix()
+            if not name.startswith("."):
+                yield Path(parent, name).relative_to(folder).as_posix()
+
+
+def _suffix(name: str) -> str:
+    return os.path.splitext(name)[1].lower()
 
 
 def _unreadable(path: str | os.PathLike[str], error: OSError) -> InputError:
@@ -102,16 +179,10 @@ def _refuse_unreadable(error: OSError) -> None:
     raise _unreadable(error.filename, error) from error
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        # As bytes, for a text reader would also break lines at characters that JSON strings may hold.
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if content.strip():
-                    yield number, content
-    except OSError as error:
-        raise _unreadable(path, error) from error
+def _lines(file: BufferedReader, seen: Seen) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(file, start=1):
+        seen(len(line))
+        yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
 
 
 def _parse(line: bytes, path: Path, number: int) -> Passage:
@@ -128,6 +199,13 @@ def _parse(line: bytes, path: Path, number: int) -> Passage:
         raise refuse(f"it is not readable JSON ({error})") from None
     if not isinstance(content, dict):
         raise refuse("it is not a JSON object")
+    return _made_of(content, path, number, _LINE_REMEDY)
+
+
+def _made_of(content: Mapping[str, Any], path: Path, number: int, remedy: str) -> Passage:
+    def refuse(reason: str) -> InputError:
+        return InputError(reason, file=path, line=number, remedy=remedy)
+
     key = next((key for key in _ID_KEYS if key in content), None)
     if key is None:
         raise refuse("it has no document_id or id")
@@ -143,17 +221,16 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _read_text(path: Path) -> str:
+def _document(name: str, path: Path, raw: bytes, seen: Seen) -> Passage:
+    seen(len(raw))
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    try:
-        return raw.decode("utf-8").removeprefix("\ufeff")
+        text = raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = 1 + raw.count(b"\n", 0, error.start)
-        raise InputError("it is not UTF-8", file=path, line=line, remedy=_ENCODING_REMEDY) from None
-
-
-def _document(name: str, path: Path) -> Passage:
-    return Passage(id=name, text=_read_text(path), document_id=name, metadata={"file": str(path)})
+        line_start = raw.rfind(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"byte {error.start - line_start + 1} of the line is not UTF-8",
+            file=path,
+            line=1 + raw.count(b"\n", 0, error.start),
+            remedy=_ENCODING_REMEDY,
+        ) from None
+    return Passage(id=name, text=text, document_id=name, metadata={"file": str(path)})

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -46,6 +47,7 @@ class Scorer:
 
 @dataclass
 class Embedder:
+    model: str = "lengths"
     dimension: int = 2
     vectors: Any = None
 
@@ -242,3 +244,9 @@ def test_a_model_learns_what_a_service_is_worth_and_uses_it(
     ]
     assert pulls[0] != pulls[1]
     assert trained.spans_many(questions) != served.spans_many(questions)
+    assert served.ranker is not None
+    with mock.patch.object(
+        served.ranker.features, "compute", wraps=served.ranker.features.compute
+    ) as compute:
+        served.evidence(questions[0])
+    assert compute.call_count == 1

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hybridrank.errors import InputError
 from hybridrank.tasks.meetings.history import Meeting, Turn
 from hybridrank.tasks.meetings.memory import Memory, split_topic
-from hybridrank.tasks.meetings.notes import make_memory
+from hybridrank.tasks.meetings.notes import TRIALS, make_memory
 from hybridrank.tasks.meetings.vocabulary import terms
 from tests.tasks.meetings.sample import MAX_BYTES, MEETINGS
 
@@ -43,6 +43,15 @@ def test_a_larger_budget_is_made_use_of(max_bytes: int) -> None:
 
 def test_the_same_meetings_give_the_same_bytes(sample_memory: Memory) -> None:
     assert make_memory(MEETINGS, max_bytes=MAX_BYTES).to_json() == sample_memory.to_json()
+
+
+@pytest.mark.parametrize("max_bytes", [100, MAX_BYTES])
+def test_progress_is_told_by_the_sizes_that_were_tried(max_bytes: int) -> None:
+    told: list[int] = []
+    make_memory(MEETINGS, max_bytes=max_bytes, progress=told.append)
+    assert told[:3] == [1, 2, 3]
+    assert told == sorted(told)
+    assert told[-1] <= TRIALS
 
 
 def test_every_word_comes_from_the_meeting_and_what_was_said_from_the_turns(sample_memory: Memory) -> None:

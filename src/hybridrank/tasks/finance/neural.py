@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridrank.budget import Ledger
-from hybridrank.cross_encoder import Scorer
+from hybridrank.budget import Ledger, check_ledger
 from hybridrank.errors import InputError
 from hybridrank.protocols import Embedder, check_depth
 from hybridrank.records import Usage
+
+if TYPE_CHECKING:
+    from hybridrank.cross_encoder import Scorer  # which brings scipy.optimize, a third of a second
 
 __all__ = ["NeuralScores", "NeuralSignals"]
 
@@ -96,7 +99,7 @@ class NeuralSignals:
             raise InputError(f"a patience of {patience}", remedy="Give a whole number of 1 or more.")
         self.depth = depth
         self.weight = weight
-        self.ledger = ledger
+        self.ledger = check_ledger(ledger)
         self.degraded = 0
         self._scorer = scorer
         self._embedder = embedder

@@ -83,7 +83,11 @@ class Example:
     @property
     def may_be_learned_from(self) -> bool:
         """Whether it belongs to one of :data:`TRAINING_SETS`, on whatever corpus."""
-        return self.set_name.partition("/")[2] in TRAINING_SETS
+        return self.is_of(TRAINING_SETS)
+
+    def is_of(self, sets: Sequence[str]) -> bool:
+        """Whether it belongs to one of some sets, on whatever corpus."""
+        return self.set_name.partition("/")[2] in sets
 
     def quality(self, places: Sequence[int]) -> float:
         """The contract's score of the windows chosen."""
@@ -263,11 +267,19 @@ def cross_validate(
     folds: int = _FOLDS,
     without: Sequence[str] = (),
     share: float = 1.0,
+    learn: Sequence[str] = TRAINING_SETS,
     tell: Tell = lambda message: None,
 ) -> NDArray[np.float64]:
-    """The quality of each example under a model that has seen no question on its company; see
-    :func:`held_out_scores`."""
-    scores = held_out_scores(examples, folds=folds, without=without, share=share, tell=tell)
+    """The quality of each example under a model that has seen no question on its company and learned from the
+    sets ``learn`` alone; see :func:`held_out_scores`."""
+    scores = held_out_scores(
+        examples,
+        folds=folds,
+        without=without,
+        share=share,
+        learn_from=lambda example: example.is_of(learn),
+        tell=tell,
+    )
     return np.array(
         [example.quality(_cover(example, some)) for example, some in zip(examples, scores, strict=True)]
     )
@@ -306,10 +318,16 @@ def held_out_scores(
     return scores
 
 
-def study(examples: Sequence[Example], *, tell: Tell = lambda message: None) -> dict[str, Any]:
-    """Everything that the model card shows, as JSON values: per set the unlearned and the learned quality,
-    held out by company, with a bootstrap interval of the difference, and the candidates' ceilings; the
-    quality with each group of features left out; and the quality by share of companies trained on."""
+def study(
+    examples: Sequence[Example],
+    *,
+    learn: Sequence[str] = TRAINING_SETS,
+    tell: Tell = lambda message: None,
+) -> dict[str, Any]:
+    """Everything that the model card shows, as JSON values: per set the unlearned quality and the learned one
+    (from the sets ``learn``), held out by company, with a bootstrap interval of the difference, and the
+    candidates' ceilings; the quality with each group of features left out; and the quality by share of
+    companies trained on."""
 
     def by_set(quality: NDArray[np.float64]) -> dict[str, float]:
         return {name: float(quality[places].mean()) for name, places in sets.items()}
@@ -320,7 +338,7 @@ def study(examples: Sequence[Example], *, tell: Tell = lambda message: None) -> 
     }
     before = np.array([one.quality(choose(one.document, one.start, one.end, one.score)) for one in examples])
     tell("cross-validation")
-    after = cross_validate(examples, tell=tell)
+    after = cross_validate(examples, learn=learn, tell=tell)
     report: dict[str, Any] = {
         "sets": {
             name: {
@@ -340,10 +358,10 @@ def study(examples: Sequence[Example], *, tell: Tell = lambda message: None) -> 
     for group, members in GROUPS.items():
         if group != "neural":
             tell(f"without {group}")
-            report["without"][group] = by_set(cross_validate(examples, without=members))
+            report["without"][group] = by_set(cross_validate(examples, learn=learn, without=members))
     for share in (0.125, 0.25, 0.5):
         tell(f"learning from {share:.1%} of the companies")
-        report["share"][str(share)] = by_set(cross_validate(examples, share=share))
+        report["share"][str(share)] = by_set(cross_validate(examples, learn=learn, share=share))
     report["share"]["1.0"] = by_set(after)
     return report
 

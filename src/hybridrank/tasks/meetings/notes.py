@@ -7,6 +7,7 @@ quotes both halves of its stretch of talk: two excerpts far apart bear on more q
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from os import PathLike
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from hybridrank.tasks.meetings.segments import clean_meeting, cut
 from hybridrank.tasks.meetings.selection import best_excerpts, key_terms, term_weights
 from hybridrank.tasks.meetings.worth import History, Worth, term_table, worth_of
 
-__all__ = ["MOST_BYTES", "make_memory"]
+__all__ = ["MOST_BYTES", "TRIALS", "make_memory"]
 
 MOST_BYTES = 183_981
 """What a memory may measure in the real task."""
@@ -28,7 +29,8 @@ MOST_BYTES = 183_981
 _KEY_WORDS = 12  # of a topic
 _SAID = 85  # bytes of what was said in each half of a topic, about
 _FINEST, _COARSEST = 12.0, 100_000.0  # content terms of a segment
-_TRIALS = 9  # sizes of segments that are tried
+TRIALS = 9
+"""Sizes of segments that are tried, at most, for the finest that fits."""
 
 
 def make_memory(
@@ -36,11 +38,13 @@ def make_memory(
     *,
     max_bytes: int = MOST_BYTES,
     selector: str | PathLike[str] = "plain",
+    progress: Callable[[int], object] = lambda tried: None,
 ) -> Memory:
     """A memory of meetings that measures at most ``max_bytes`` as UTF-8 JSON.
 
     ``selector`` says what judges the worth of key words: ``"plain"``, ``"learned"`` (the model that the
-    package ships), or a directory with a model. The same meetings give the same memory, byte for byte. Raises
+    package ships), or a directory with a model. ``progress`` is told how many sizes of segments were tried,
+    of at most :data:`TRIALS`. The same meetings give the same memory, byte for byte. Raises
     :class:`~hybridrank.errors.InputError` when ``max_bytes`` does not hold even an empty memory.
     """
     least = _measure(Memory([()] * len(meetings)))
@@ -52,8 +56,12 @@ def make_memory(
     history = History([clean_meeting(meeting) for meeting in meetings])
     worth = worth_of(selector)
 
+    tried = count(1)
+
     def notes_of(size: float) -> list[list[_Note]]:
-        return _notes(history, worth, size)
+        notes = _notes(history, worth, size)
+        progress(min(next(tried), TRIALS))
+        return notes
 
     return _finished(meetings, _fitted(notes_of, max_bytes, least), max_bytes)
 
@@ -98,7 +106,7 @@ def _fitted(notes_of: Callable[[float], list[list[_Note]]], max_bytes: int, leas
     fine, coarse = _FINEST, _COARSEST
     size = 170.0
     best: list[list[_Note]] | None = None
-    for _ in range(_TRIALS):
+    for _ in range(TRIALS):
         notes = notes_of(size)
         measured = _measure(_memory(notes))
         if measured <= max_bytes:

@@ -115,10 +115,15 @@ class Index:
         beside = f"{path}.{os.getpid()}.new"
         try:
             os.makedirs(directory, exist_ok=True)
-            # Half a surrogate pair, which UTF-8 has not, is escaped as JSON does.
-            with open(beside, "w", encoding="utf-8", errors="backslashreplace") as file:
-                json.dump(self._content, file, ensure_ascii=False, separators=(",", ":"))
-            os.replace(beside, path)
+            try:
+                # Half a surrogate pair, which UTF-8 has not, is escaped as JSON does.
+                with open(beside, "w", encoding="utf-8", errors="backslashreplace") as file:
+                    json.dump(self._content, file, ensure_ascii=False, separators=(",", ":"))
+                os.replace(beside, path)
+            except BaseException:  # Ctrl-C too
+                if os.path.exists(beside):
+                    os.unlink(beside)
+                raise
         except OSError as error:
             raise InputError(
                 f"the index cannot be written ({error.strerror or error})",

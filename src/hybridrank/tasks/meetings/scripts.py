@@ -213,7 +213,7 @@ def _notes(path: str) -> list[str]:
         return []
     notes = [note for note in content if isinstance(note, str)]
     if len(notes) < len(content):
-        complain(f"{len(content) - len(notes)} entries of {path} are no strings")
+        complain(f"{len(content) - len(notes)} of {len(content)} entries of {path} are no strings")
     return notes
 
 

@@ -160,6 +160,13 @@ def bench_finance(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_finance_scale(session: nox.Session) -> None:
+    """Measure finance evidence at the size of the real job: `-- --data DIR`, or on the sample."""
+    install(session)
+    session.run("python", "-m", "benchmarks.finance_scale", *(session.posargs or ["--smoke"]))
+
+
+@nox.session
 def bench_meetings(session: nox.Session) -> None:
     """Measure keeping and recalling of meetings: `-- --data DIR`, or on the sample meetings."""
     install(session, "bench")
@@ -171,6 +178,13 @@ def bench_peers(session: nox.Session) -> None:
     """Measure search engines side by side: `-- --corpus DIR --queries FILE` or `--zipf N`, or the sample."""
     install(session, "bench,fast,peers")
     session.run("python", "-m", "benchmarks.peers", *(session.posargs or ["--smoke"]))
+
+
+@nox.session
+def bench_scaling(session: nox.Session) -> None:
+    """Measure how the search index grows: `-- --passages N...`, or two small sizes."""
+    install(session, "bench,fast")
+    session.run("python", "-m", "benchmarks.scaling", *(session.posargs or ["--smoke"]))
 
 
 @nox.session

@@ -40,6 +40,7 @@ def hits_of(index: LexicalIndex) -> list[Hit]:
 
 
 def column(features: PassageFeatures, query: str, name: str, hits: list[Hit] | None = None) -> list[float]:
+    assert isinstance(features.index, LexicalIndex)
     rows = features.compute(query, hits_of(features.index) if hits is None else hits)
     return [float(value) for value in rows[:, features.names.index(name)]]
 

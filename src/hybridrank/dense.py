@@ -11,20 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal
 
 import numpy as np
 from more_itertools import chunked
 from numpy.typing import NDArray
 
-from hybridrank.errors import BudgetExhausted, IndexForeign, IndexTooNew, InputError, ServiceError
+from hybridrank.embedding import charged, embed, is_metered, model_of, says_something, told_once
+from hybridrank.errors import BudgetExhausted, IndexForeign, IndexTooNew, ServiceError
 from hybridrank.passage_store import StoredPassages, check_corpus, store_passages, warn_of_silent
 from hybridrank.postings import best
-from hybridrank.protocols import Embedder, MeteredEmbedder, check_depth, check_query
-from hybridrank.records import Hit, Passage, Ranking, Reason, Usage
+from hybridrank.protocols import Embedder, check_depth, check_query
+from hybridrank.records import Hit, Passage, Ranking, Reason
 from hybridrank.storage import IndexReader, IndexWriter
 from hybridrank.vector_log import VectorLog
 from hybridrank.vectors import DTYPES, Encoding, encode, row_width, similarities
@@ -118,7 +118,7 @@ class DenseIndex:
         check_depth(batch)
         dimension = embedder.dimension
         width = row_width(encoding, dimension)
-        silent = [place for place, passage in enumerate(corpus) if not _says_something(passage.text)]
+        silent = [place for place, passage in enumerate(corpus) if not says_something(passage.text)]
         warn_of_silent(corpus, silent, "hold no letter or digit")
         positions = np.delete(np.arange(len(corpus), dtype=np.int64), silent)
         texts = [corpus[place].text for place in positions.tolist()]
@@ -208,26 +208,19 @@ class DenseIndex:
         check_depth(k)
         asked = [check_query(query) for query in queries]
         found = {query: Ranking(query=query) for query in asked}
-        worded = [query for query in found if _says_something(query)] if len(self.positions) else []
+        worded = [query for query in found if says_something(query)] if len(self.positions) else []
         for some in chunked(worded, _QUERIES_AT_ONCE):
             found.update(zip(some, self._search(some, k), strict=True))
-        # What a repeated query cost is told once.
-        told: set[str] = set()
-        rankings = []
-        for query in asked:
-            ranking = found[query]
-            rankings.append(replace(ranking, usage=Usage()) if query in told else ranking)
-            told.add(query)
-        return rankings
+        return told_once(asked, found)
 
     def _search(self, queries: Sequence[str], k: int) -> list[Ranking]:
         # A part of the ledger of its own, for others may spend from the whole at the same time.
-        embedder = self.embedder.within() if _is_metered(self.embedder) else self.embedder
+        embedder = self.embedder.within() if is_metered(self.embedder) else self.embedder
         try:
-            vectors = _embed(embedder, queries, "query", self.dimension)
+            vectors = embed(embedder, queries, "query", self.dimension)
         except Exception as error:  # whatever a service, or a stand-in for it, may come up with
             reason = f"{self.name} left out: {str(error) or type(error).__name__}"
-            return _charged([Ranking(query=query, degraded=reason) for query in queries], embedder)
+            return charged([Ranking(query=query, degraded=reason) for query in queries], embedder)
         rankings = []
         for query, vector, (rows, scores) in zip(queries, vectors, self._top(vectors, k), strict=True):
             hits = zip(self.positions[rows].tolist(), scores.tolist(), strict=True)
@@ -235,7 +228,7 @@ class DenseIndex:
                 self._hit(position, rank, score) for rank, (position, score) in enumerate(hits, start=1)
             )
             rankings.append(Ranking(query=query, hits=tuple(ranked) if vector.any() else ()))
-        return _charged(rankings, embedder)
+        return charged(rankings, embedder)
 
     def _top(
         self, queries: NDArray[np.float32], k: int
@@ -265,17 +258,6 @@ class DenseIndex:
         )
 
 
-def model_of(embedder: Embedder) -> str:
-    """The ``model`` of an embedder; raises :class:`~hybridrank.errors.InputError` when it has none."""
-    model = getattr(embedder, "model", None)
-    if not isinstance(model, str) or not model:
-        raise InputError(
-            f"the embedder's model is {model!r}",
-            remedy="Give it a `model`, a string that tells its vectors from those of others.",
-        )
-    return model
-
-
 def _writer(
     directory: str | PathLike[str], embedder: Embedder, dimension: int, encoding: Encoding
 ) -> IndexWriter:
@@ -299,49 +281,10 @@ def _other_embedder(directory: str | PathLike[str], built: str, given: str) -> I
 def _embed_missing(texts: Iterable[str], embedder: Embedder, log: VectorLog, batch: int) -> None:
     missing = (text for text in dict.fromkeys(texts) if text not in log)
     for some in chunked(missing, batch):
-        log.append(some, _embed(embedder, some, "passage", log.dimension))
-
-
-def _embed(
-    embedder: Embedder, texts: Sequence[str], task: Literal["query", "passage"], dimension: int
-) -> NDArray[np.float32]:
-    given = embedder.embed(texts, task=task)
-    try:
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
-            vectors = np.asarray(given).astype(np.float32, casting="same_kind")
-    except (TypeError, ValueError):
-        raise InputError(
-            f"the embedder gave no table of real numbers for {len(texts)} texts",
-            remedy=f"One row of {dimension} numbers a text is what was agreed.",
-        ) from None
-    if vectors.shape != (len(texts), dimension):
-        raise InputError(
-            f"the embedder gave vectors of shape {vectors.shape} for {len(texts)} texts",
-            remedy=f"One row of {dimension} numbers a text is what was agreed.",
-        )
-    if not np.isfinite(vectors).all():
-        raise InputError(
-            "the embedder gave a vector with NaN or infinite numbers", remedy="Give another embedder."
-        )
-    return vectors
+        log.append(some, embed(embedder, some, "passage", log.dimension))
 
 
 def _encoded(texts: Sequence[str], log: VectorLog, encoding: Encoding) -> Iterable[tuple[int, NDArray[Any]]]:
     """The stored vectors of texts, and where in their order they begin, some at one time."""
     for start in range(0, len(texts), _ROWS_AT_ONCE):
         yield start, encode(log.vectors(texts[start : start + _ROWS_AT_ONCE]), encoding)
-
-
-def _is_metered(embedder: Embedder) -> TypeGuard[MeteredEmbedder]:
-    """Whether an embedder tells what it spends; unlike ``isinstance`` this asks no service for anything."""
-    return callable(getattr(embedder, "within", None))
-
-
-def _charged(rankings: list[Ranking], embedder: Embedder) -> list[Ranking]:
-    """The rankings, the first of which bears what the call for all of them has cost."""
-    usage = embedder.ledger.usage if _is_metered(embedder) else Usage()
-    return [replace(rankings[0], usage=usage), *rankings[1:]]
-
-
-def _says_something(text: str) -> bool:
-    return any(map(str.isalnum, text))

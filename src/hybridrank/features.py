@@ -32,15 +32,14 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hybridrank.errors import InputError
+from hybridrank.found_texts import Corpus, FoundTexts, Text, texts_of
 from hybridrank.lexical import LexicalIndex
-from hybridrank.postings import lucene_idf
 from hybridrank.records import Hit
 
 __all__ = ["KINDS", "SCHEME", "PassageFeatures", "query_kinds", "ranks", "tightest_windows"]
@@ -71,8 +70,6 @@ _BETTER = {
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _OTHER_NUMBER = re.compile(r"(?!(?:19|20)[0-9]{2}\Z)[0-9]+(?:\.[0-9]+)*")
-_DIGIT = re.compile(r"\d")
-_REMEMBERED = 1024  # passages whose terms are kept
 
 
 def ranks(scores: ArrayLike) -> NDArray[np.int64]:
@@ -140,23 +137,14 @@ class _Query:
     numbers: tuple[list[int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """What is remembered of a passage; ``tokens`` are its terms in order."""
-
-    passage_id: str
-    tokens: NDArray[np.int32]
-    digits: float
-    start: float
-
-
 class PassageFeatures:
     """Computes the features of hits; made for an index, and like it free to be shared by threads.
 
     ``names`` has one name for each column, in the order of the module's table; ``directions`` has 1 for those
     of which more can only speak for a passage, -1 for those of which less can. ``sources`` are the lists
     whose scores and ranks are features, by the name that their reasons carry. Passages that another retriever
-    found must be in the index, too.
+    found must be in the index, too. The index may be one of ours, or an engine's that is a
+    :class:`~hybridrank.found_texts.Corpus`.
 
     >>> from hybridrank.records import Passage
     >>> texts = {"a": "Net sales rose.", "b": "Net loss"}
@@ -167,8 +155,11 @@ class PassageFeatures:
     [1.0, 0.0]
     """
 
-    def __init__(self, index: LexicalIndex, *, sources: Sequence[str] = ("dense", "cross_encoder")) -> None:
+    def __init__(
+        self, index: LexicalIndex | Corpus, *, sources: Sequence[str] = ("dense", "cross_encoder")
+    ) -> None:
         self.index = index
+        self._texts = texts_of(index)
         self.sources = tuple(sources)
         self.names: tuple[str, ...] = (
             *_OF_TEXT,
@@ -183,7 +174,6 @@ class PassageFeatures:
                 f"{list(self.sources)} cannot name the lists whose scores are features",
                 remedy="Give each a name of its own, of letters, digits, '_', '-' and '.'.",
             )
-        self._text = lru_cache(maxsize=_REMEMBERED)(self._read)
 
     def compute(self, query: str, hits: Sequence[Hit]) -> NDArray[np.float32]:
         """One row for each hit and one column for each name, NaN for what cannot be said.
@@ -192,12 +182,12 @@ class PassageFeatures:
         """
         if len(hits) == 0:
             return np.empty((0, len(self.names)), dtype=np.float32)
-        positions = np.array([self._position(hit) for hit in hits], dtype=np.int64)
-        texts = [self._text(position) for position in positions.tolist()]
-        asked = self._ask(query)
+        found = self._texts.of(hits)
+        texts = found.texts
+        asked = self._ask(query, found)
         with np.errstate(invalid="ignore"):  # 0 / 0 is NaN on purpose
             columns = [
-                *self._of_scores(asked, positions),
+                *_of_scores(found.scores(asked.tokens)),
                 *_of_matches(asked, texts),
                 np.array([text.digits for text in texts]),
                 np.log1p([len(text.tokens) for text in texts]),
@@ -209,15 +199,9 @@ class PassageFeatures:
         columns.extend(chain.from_iterable(_of_source(source, hits) for source in self.sources))
         return np.stack(columns, axis=1, dtype=np.float32)
 
-    def _of_scores(self, asked: _Query, positions: NDArray[np.int64]) -> Iterable[NDArray[np.float64]]:
-        _, shares = self.index.postings.contributions(asked.tokens, positions)
-        scores = shares.sum(axis=0, dtype=np.float64)
-        return scores, scores / scores.max(), np.log1p(ranks(scores))
-
-    def _ask(self, query: str) -> _Query:
-        vocabulary = self.index.vocabulary
-        words = vocabulary.tokenizer.terms(query)
-        numbers = [vocabulary.id_of(word) for word in words]
+    def _ask(self, query: str, found: FoundTexts) -> _Query:
+        words = self._texts.tokenizer.terms(query)
+        numbers = found.numbers(words)
         tokens = np.array([number for number in numbers if number is not None], dtype=np.int32)
         terms = np.unique(tokens)
         slot_of = {number: slot for slot, number in enumerate(terms.tolist())}
@@ -230,33 +214,22 @@ class PassageFeatures:
         of_word = dict(zip(words, slots, strict=True))
         years = [slot for word, slot in of_word.items() if _YEAR.fullmatch(word)]
         others = [slot for word, slot in of_word.items() if _OTHER_NUMBER.fullmatch(word)]
-        indptr = self.index.postings.indptr
         return _Query(
             tokens=tokens,
             terms=terms,
-            idf=lucene_idf(indptr[terms + 1] - indptr[terms], self.index.postings.n_documents),
+            idf=found.idf(terms),
             pairs=np.array(sorted(pairs), dtype=np.int64),
             years=([slot for slot in years if slot is not None], len(years)),
             numbers=([slot for slot in others if slot is not None], len(others)),
         )
 
-    def _position(self, hit: Hit) -> int:
-        # Most hits say rightly where they stand, which spares a table of all ids.
-        if 0 <= hit.position < len(self.index) and self._text(hit.position).passage_id == hit.passage_id:
-            return hit.position
-        return self.index.position_of(hit.passage_id)
 
-    def _read(self, position: int) -> _Text:
-        passage = self.index.passages[position]
-        return _Text(
-            passage_id=passage.id,
-            tokens=self.index.vocabulary.lookup(passage.text),
-            digits=len(_DIGIT.findall(passage.text)) / max(len(passage.text), 1),
-            start=math.nan if passage.document_id is None else passage.start,
-        )
+def _of_scores(scores: NDArray[np.float64]) -> Iterable[NDArray[np.float64]]:
+    """The columns from ``bm25`` to ``bm25_rank``."""
+    return scores, scores / scores.max(), np.log1p(ranks(scores))
 
 
-def _of_matches(asked: _Query, texts: Sequence[_Text]) -> Iterable[NDArray[np.float64]]:
+def _of_matches(asked: _Query, texts: Sequence[Text]) -> Iterable[NDArray[np.float64]]:
     """The columns from ``matched`` to ``numbers``."""
     n_terms, idf = len(asked.terms), asked.idf
     lengths = np.array([len(text.tokens) for text in texts])

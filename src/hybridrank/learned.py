@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hybridrank.errors import IndexTooNew, InputError
 from hybridrank.features import SCHEME, PassageFeatures
+from hybridrank.found_texts import Corpus, unknown_ids
 from hybridrank.lexical import LexicalIndex
 from hybridrank.protocols import Retriever, check_depth
 from hybridrank.ranking_model import HIGHEST_GRADE, RankingModel, difference
@@ -37,7 +38,7 @@ class LearnedReranker:
 
     def __init__(
         self,
-        index: LexicalIndex,
+        index: LexicalIndex | Corpus,
         model: RankingModel,
         *,
         depth: int = 100,
@@ -55,7 +56,7 @@ class LearnedReranker:
     @classmethod
     def fit(
         cls,
-        index: LexicalIndex,
+        index: LexicalIndex | Corpus,
         queries: Mapping[str, str],
         judgments: Mapping[str, Mapping[str, int]],
         *,
@@ -153,7 +154,7 @@ class LearnedReranker:
     def open(
         cls,
         directory: str | PathLike[str],
-        index: LexicalIndex,
+        index: LexicalIndex | Corpus,
         *,
         verify: Literal["auto", "full"] = "auto",
     ) -> LearnedReranker:
@@ -214,13 +215,13 @@ class _Pulls(Mapping[str, float]):
 
 
 def _check_judgments(
-    index: LexicalIndex, queries: Mapping[str, str], judgments: Mapping[str, Mapping[str, int]]
+    index: LexicalIndex | Corpus, queries: Mapping[str, str], judgments: Mapping[str, Mapping[str, int]]
 ) -> None:
     if not any(judgments.values()):
         raise InputError("there are no judgments to learn from", remedy="Give grades of passages by query.")
     _refuse("queries", [query_id for query_id in judgments if query_id not in queries])
     judged = dict.fromkeys(passage_id for of_passage in judgments.values() for passage_id in of_passage)
-    _refuse("passages", [passage_id for passage_id in judged if not _is_indexed(index, passage_id)])
+    _refuse("passages", unknown_ids(index, list(judged)))
     for query_id, of_passage in judgments.items():
         for passage_id, grade in of_passage.items():
             if not (isinstance(grade, (int, np.integer)) and 0 <= grade <= HIGHEST_GRADE):
@@ -228,14 +229,6 @@ def _check_judgments(
                     f"the grade of passage {passage_id!r} for query {query_id!r} is {grade!r}",
                     remedy=f"Give whole numbers from 0 to {HIGHEST_GRADE}.",
                 )
-
-
-def _is_indexed(index: LexicalIndex, passage_id: str) -> bool:
-    try:
-        index.position_of(passage_id)
-    except InputError:
-        return False
-    return True
 
 
 def _refuse(what: str, unknown: Sequence[str]) -> None:

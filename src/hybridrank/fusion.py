@@ -130,7 +130,8 @@ class ReciprocalRankFusion:
     >>> from hybridrank import rank
     >>> texts = ["A boat.", "Paint for the boat.", "Paint."]
     >>> lists = {"bm25": rank("paint a boat", texts), "titles": rank("boat", texts)}
-    >>> [(hit.passage_id, round(hit.score, 4)) for hit in ReciprocalRankFusion(weights={"titles": 0.1})(lists)]
+    >>> fused = ReciprocalRankFusion(weights={"titles": 0.1})(lists)
+    >>> [(hit.passage_id, round(hit.score, 4)) for hit in fused]
     [('1', 0.018), ('0', 0.0178), ('2', 0.0159)]
     """
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -115,6 +116,22 @@ def test_finance_build_says_what_it_built(tmp_path: Path, capsys: pytest.Capture
     assert (code, out) == (0, "")
     assert re.fullmatch(r"12 reports \([\d,]+ characters\) indexed in .*: [\d,]+ blocks, [\d,]+ terms\n", err)
     assert len(FinanceIndex.open(tmp_path / "index")) == 12
+
+
+@pytest.mark.parametrize(("given", "wanted"), [([], None), (["--workers", 3], 3)])
+def test_finance_shares_the_work_among_as_many_as_are_wanted(
+    reports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[object], wanted: int | None
+) -> None:
+    """Both commands ask how many are worth their start; here none is shared with others."""
+    build = ["finance", "build", "--corpus", DATA / "finance", "--index-dir", tmp_path / "index"]
+    run = ["finance", "run", "--index-dir", reports, "--queries", QUESTIONS, "--output", tmp_path / "out"]
+    with (
+        mock.patch("hybridrank.tasks.finance.index.workers_for_build", return_value=1) as for_build,
+        mock.patch("hybridrank.tasks.finance.run.workers_for_run", return_value=1) as for_run,
+    ):
+        assert says(capsys, [*build, *given])[0] == says(capsys, [*run, *given])[0] == 0
+    for_build.assert_called_once_with(wanted, DATA / "finance")
+    for_run.assert_called_once_with(wanted, QUESTIONS)
 
 
 def test_a_report_that_comes_twice_is_warned_about(

@@ -69,3 +69,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+elif __name__ == "__mp_main__":  # one of several processes that share the work
+    find_package()

@@ -99,6 +99,18 @@ def test_the_scripts_answer_as_the_library_does(
     assert all(span["end"] <= len(texts[span["document_id"]]) for span in spans)
 
 
+def test_processes_that_share_the_work_change_nothing(
+    stage: Stage, sample: Path, index: Path, sample_questions: list[bytes]
+) -> None:
+    shared, output, queries = stage.index(), stage.output(), stage.questions(sample_questions)
+    code, err = stage.call("build.sh", "--corpus", sample, "--index-dir", shared, "--workers", 2)
+    assert (code, err.count("\n")) == (0, 1), err
+    assert tree(shared) == tree(index)
+    code, err = stage.call(*stage.run_arguments(index, queries, output), "--workers", 2)
+    assert (code, err) == (0, f"{len(sample_questions)} rows written to {output}\n")
+    assert rows(output) == stage.answers(index, sample_questions)
+
+
 def test_paths_may_be_relative(stage: Stage, sample: Path, sample_questions: list[bytes]) -> None:
     index, output, queries = stage.index(), stage.output(), stage.questions(sample_questions)
 

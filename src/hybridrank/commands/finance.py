@@ -162,6 +162,7 @@ def _build(options: argparse.Namespace) -> int:
         built = build(
             options.corpus,
             options.index_dir,
+            workers=options.workers,
             progress=lambda reports, characters: advance(
                 reports, min(1.0, characters / size) if size else None
             ),

@@ -349,7 +349,8 @@ def test_how_well_reports_are_named_and_what_words_give_a_block_are_kept(sample_
 
 def test_ties_go_to_the_report_that_comes_first(make_index: Make) -> None:
     index = make_index([(name, "alpha zorvan omega") for name in "cab"])
-    assert [span.document_id for span in index.spans("zorvan")] == ["c", "a", "b"]
+    unlearned = FinanceIndex(index.reports)  # a model may have learned something of ranks
+    assert [span.document_id for span in unlearned.spans("zorvan")] == ["c", "a", "b"]
     assert find(index, "zorvan").block.tolist() == [0, 1, 2]
 
 

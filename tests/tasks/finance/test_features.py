@@ -23,6 +23,7 @@ from hybridrank.tasks.finance.corpus import Question, read_questions
 from hybridrank.tasks.finance.features import GROUPS, NAMES, EvidenceFeatures
 from hybridrank.tasks.finance.index import REPORT_B, REPORT_K1
 from hybridrank.tasks.finance.layout import BLOCK, clean
+from hybridrank.tasks.finance.neural import NeuralScores
 from hybridrank.text.tokens import Tokenizer
 
 Make = Callable[[Sequence[tuple[str, str]]], FinanceIndex]
@@ -412,6 +413,9 @@ def test_neural_scores_are_taken_as_they_are(evidence_features: EvidenceFeatures
     assert np.isnan(without[:, places]).all()
     others = [column for column in range(len(NAMES)) if column not in places]
     np.testing.assert_array_equal(given[:, others], without[:, others])
+    said = NeuralScores(dense=dense, cross_encoder=cross)
+    np.testing.assert_array_equal(evidence_features.with_neural(without, said), given)
+    assert np.isnan(without[:, places]).all()  # as it was
 
 
 # -- what makes no difference

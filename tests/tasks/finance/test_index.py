@@ -1,8 +1,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +20,11 @@ from hypothesis import strategies as st
 from hybridrank.errors import HybridrankWarning, IndexForeign, IndexTooNew, InputError
 from hybridrank.storage import IndexWriter
 from hybridrank.tasks.finance import BuildReport, FinanceIndex, build
-from hybridrank.tasks.finance.index import IndexedReports
+from hybridrank.tasks.finance.corpus import Report, read_reports
+from hybridrank.tasks.finance.index import IndexedReports, _Collected
 from hybridrank.tasks.finance.layout import Layout, clean, lay_out
+from hybridrank.tasks.finance.lexicon import is_number
+from hybridrank.tasks.finance.parts import Parts, PartsMaker, make_parts
 from hybridrank.text.tokens import Tokenizer
 
 Make = Callable[[Sequence[tuple[str, str]]], FinanceIndex]
@@ -124,6 +134,128 @@ def test_the_same_reports_give_the_same_bytes(tmp_path: Path, sample_folder: Pat
     for name in ("one", "two"):
         build(sample_folder, tmp_path / name)
     assert files(tmp_path / "one") == files(tmp_path / "two")
+
+
+def test_terms_that_are_numbers_are_marked(sample_index: FinanceIndex) -> None:
+    reports = sample_index.reports
+    assert len(reports.numeric) == len(reports.lexicon)
+    marked = [term for term, numeric in zip(reports.lexicon.terms, reports.numeric, strict=True) if numeric]
+    assert marked == [term for term in reports.lexicon.terms if is_number(term)]
+    assert len(marked) > 100
+
+
+# -- shared among processes
+
+
+@pytest.fixture(scope="module")
+def strange_corpus(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample, reports that are strange, and one that comes twice and brings a word of its own."""
+    place = tmp_path_factory.mktemp("strange")
+    sample = (sample_folder / "reports.jsonl").read_bytes().splitlines()
+    strange = [json.dumps({"document_id": name, "text": text}).encode() for name, text in STRANGE.items()]
+    again = json.dumps({"document_id": "crlf", "text": "quillwort"}).encode()
+    (place / "reports.jsonl").write_bytes(b"\n".join([*sample[:5], *strange, again, *sample[5:]]))
+    return place
+
+
+@pytest.fixture(scope="module")
+def strange_index(strange_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as one process builds it."""
+    directory = tmp_path_factory.mktemp("one") / "index"
+    with pytest.warns(HybridrankWarning, match="is passed over"):
+        build(strange_corpus, directory)
+    return directory
+
+
+def test_several_processes_build_the_same_bytes(
+    strange_corpus: Path, strange_index: Path, tmp_path: Path
+) -> None:
+    calls: list[int] = []
+    with pytest.warns(HybridrankWarning, match="is passed over") as caught:
+        found = build(
+            strange_corpus, tmp_path, workers=3, progress=lambda reports, characters: calls.append(reports)
+        )
+    assert len(caught) == found.repeated == 1
+    assert calls == list(range(1, found.reports + 1))
+    assert files(tmp_path) == files(strange_index)
+
+
+@settings(max_examples=10)
+@given(st.lists(st.integers(0, 2), min_size=30, max_size=30))
+def test_whoever_takes_a_report_apart_makes_the_same(
+    strange_corpus: Path, strange_index: Path, makers: list[int]
+) -> None:
+    chosen = [PartsMaker() for _ in range(3)]
+    collected, tokens = _Collected(), []
+    for number, report in enumerate(read_reports(strange_corpus)):
+        if report.text != "quillwort":
+            maker = makers[number]
+            parts = replace(chosen[maker](report), maker=maker)
+            tokens.append(collected.add(report, parts))
+    reports = IndexedReports.open(strange_index)
+    assert list(collected.numbers) == list(reports.lexicon.terms)
+    assert np.concatenate(tokens).tolist() == reports.tokens.tolist()
+    assert collected.token_ptr().tolist() == reports.token_ptr.tolist()
+    assert collected.block_starts().tolist() == reports.block_starts.tolist()
+    assert collected.window_length() == reports.window_length
+
+
+def parts_or_death(report: Report) -> Parts:
+    if report.document_id == "crlf":
+        os._exit(9)
+    return make_parts(report)
+
+
+def test_a_process_that_is_lost_changes_no_byte(
+    strange_corpus: Path, strange_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybridrank.tasks.finance.index.make_parts", parts_or_death)
+    with pytest.warns(HybridrankWarning) as caught:
+        build(strange_corpus, tmp_path, workers=2)
+    (warning,) = [str(one.message) for one in caught if "passed over" not in str(one.message)]
+    assert warning.startswith("a process that shared the work failed, the rest is done in one: ")
+    assert files(tmp_path) == files(strange_index)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes and signals of POSIX")
+def test_an_interrupt_leaves_the_old_index_and_no_process(strange_index: Path, tmp_path: Path) -> None:
+    index = Path(shutil.copytree(strange_index, tmp_path / "index"))
+    os.mkfifo(tmp_path / "reports.jsonl")
+    command = [sys.executable, "-m", "hybridrank", "finance", "build", "--workers", "2"]
+    with (
+        (tmp_path / "reports.jsonl").open("r+b", buffering=0) as pipe,
+        subprocess.Popen(
+            [*command, "--corpus", tmp_path, "--index-dir", index],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process,
+    ):
+        for number in range(40):
+            pipe.write(json.dumps({"document_id": f"r{number}", "text": "zorvan " * 50}).encode() + b"\n")
+        end = time.monotonic() + 60
+        while process.poll() is None and not (index / "tokens.g000002.npy").exists():
+            assert time.monotonic() < end, "the build does not begin"
+            time.sleep(0.01)
+        time.sleep(1)  # its processes start, or have started
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert files(index) == files(strange_index)
+    end = time.monotonic() + 60
+    while is_there(process.pid):  # the last of them may take a moment
+        assert time.monotonic() < end, "a process stayed behind"
+        time.sleep(0.01)
+
+
+def is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 # -- strange reports
@@ -246,7 +378,7 @@ def test_an_index_of_another_kind_is_refused(tmp_path: Path, sample_folder: Path
         build(sample_folder, tmp_path)
 
 
-@pytest.mark.parametrize("scheme", [None, 1, 3, "2"])
+@pytest.mark.parametrize("scheme", [None, 2, 4, "3"])
 def test_an_index_laid_out_in_another_way_is_refused(
     tmp_path: Path, sample_folder: Path, scheme: object
 ) -> None:
@@ -254,7 +386,7 @@ def test_an_index_laid_out_in_another_way_is_refused(
     with IndexWriter(tmp_path, kind="finance", settings=settings):
         pass
     with pytest.raises(
-        IndexTooNew, match=rf"its parts follow scheme {scheme!r}, where this version has 2"
+        IndexTooNew, match=rf"its parts follow scheme {scheme!r}, where this version has 3"
     ) as caught:
         FinanceIndex.open(tmp_path)
     assert caught.value.remedy.startswith("Build the index again")

@@ -320,3 +320,13 @@ def test_remains(given: str, expected: str) -> None:
 def test_years_stay(year: int, around: str) -> None:
     text = around.format(year, year + 1)
     assert clean(text) == text
+
+
+def test_a_statement_is_found_behind_a_character_that_grows_in_lower_case() -> None:
+    """One character becomes two, which would put all places behind it off."""
+    rows = "".join(f"Item {number} | {number}00 | {number}01\n" for number in range(12))
+    statement = f"CONSOLIDATED BALANCE SHEETS\n{rows}"
+    for before in ("", "\u0130\n", "\u0130\u00c4\n" * 40):
+        layout = lay_out(f"{before}{statement}")
+        assert layout.statements[-13:].tolist() == [BALANCE] * 13
+        assert not layout.statements[:-13].any()

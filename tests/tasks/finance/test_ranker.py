@@ -123,18 +123,20 @@ def test_scores_are_the_model_s_of_the_features(ranker: EvidenceRanker) -> None:
     found = ranker.features.finder.find(QUESTION)
     assert found is not None
     found = found.best(WINDOWS)
-    scores = ranker.score(found)
+    features = ranker.features.compute(found)
+    scores = ranker.score(features)
     assert scores.shape == (len(found),)
-    assert scores.tolist() == ranker.model.predict(ranker.features.compute(found)).tolist()
+    assert scores.tolist() == ranker.model.predict(features).tolist()
 
 
 def test_pulls_sum_to_the_score_less_what_all_have_alike(ranker: EvidenceRanker) -> None:
     found = ranker.features.finder.find(QUESTION)
     assert found is not None
     places = [0, 7, len(found) - 1, 7]
-    scores = ranker.score(found)
-    alike = ranker.model.contributions(ranker.features.compute(found)[:1])[0, -1]
-    pulls = ranker.pulls(found, places)
+    features = ranker.features.compute(found)
+    scores = ranker.score(features)
+    alike = ranker.model.contributions(features[:1])[0, -1]
+    pulls = ranker.pulls(features, places)
     assert len(pulls) == len(places)
     assert pulls[1] == pulls[3]
     for place, pull in zip(places, pulls, strict=True):
@@ -142,13 +144,13 @@ def test_pulls_sum_to_the_score_less_what_all_have_alike(ranker: EvidenceRanker)
         assert sum(pull.values()) == pytest.approx(scores[place] - alike, abs=1e-6)
         sizes = [abs(given) for given in pull.values()]
         assert sizes == sorted(sizes, reverse=True)
-    assert ranker.pulls(found, []) == []
+    assert ranker.pulls(features, []) == []
 
 
 def test_a_feature_pulls_where_the_model_goes_by_it(sample_index: FinanceIndex) -> None:
     ranker = EvidenceRanker(sample_index.finder, toy_model())
     found = sample_index.finder.find(QUESTION)
     assert found is not None
-    (pull,) = ranker.pulls(found, [int(np.argmax(found.score))])
+    (pull,) = ranker.pulls(ranker.features.compute(found), [int(np.argmax(found.score))])
     assert next(iter(pull)) == NAMES[0]
     assert pull[NAMES[0]] > 0

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import io
 import json
+import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, cast
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +18,9 @@ from hypothesis import strategies as st
 
 from hybridrank.errors import InputError
 from hybridrank.records import Span
-from hybridrank.tasks.finance import FinanceIndex
+from hybridrank.tasks.finance import FinanceIndex, build
+from hybridrank.tasks.finance.neural import NeuralSignals
+from hybridrank.tasks.finance.ranker import SHIPPED
 from hybridrank.tasks.finance.run import RunReport, _Rows, row, run
 
 
@@ -125,6 +130,101 @@ def test_a_signal_ends_the_run_after_the_row_at_hand(tmp_path: Path, question: s
     assert [one["query_id"] for one in rows(tmp_path / "out.jsonl")] == ["q1", "q2"]
     assert done == RunReport(rows=2, problems=0, failed=0, stopped=number)
     assert [signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT)] == before
+
+
+# -- shared among processes
+
+
+@pytest.fixture
+def many_questions(sample_folder: Path, tmp_path: Path) -> Path:
+    """The sample's questions, and among them lines that give none."""
+    lines = (sample_folder / "questions.jsonl").read_bytes().splitlines(keepends=True)
+    path = tmp_path / "many.jsonl"
+    path.write_bytes(b"".join([*lines[:7], b"nonsense\n", *lines[7:12], lines[3], *lines[12:]]))
+    return path
+
+
+def answers(index: FinanceIndex, queries: Path, output: Path, **options: Any) -> tuple[bytes, list[str]]:
+    told: list[str] = []
+    done = run(index, queries, output, complain=told.append, **options)
+    assert (done.problems, done.failed) == (2, 0)
+    return output.read_bytes(), told
+
+
+@pytest.mark.parametrize("model", [SHIPPED, None])
+def test_processes_answer_as_one_does_in_the_same_order(
+    sample_directory: Path, many_questions: Path, tmp_path: Path, model: str | None
+) -> None:
+    index = FinanceIndex.open(sample_directory, model=model)
+    one = answers(index, many_questions, tmp_path / "one.jsonl")
+    assert len(one[1]) == 2
+    seen: list[int] = []
+    several = answers(index, many_questions, tmp_path / "n.jsonl", workers=2, progress=seen.append)
+    assert several == one
+    assert seen == list(range(1, len(seen) + 1))
+    assert multiprocessing.active_children() == []
+
+
+def test_a_process_that_finds_another_index_is_done_without(
+    sample_folder: Path, many_questions: Path, tmp_path: Path
+) -> None:
+    build(sample_folder, tmp_path / "index")
+    index = FinanceIndex.open(tmp_path / "index")
+    one, told = answers(index, many_questions, tmp_path / "one.jsonl")
+    (tmp_path / "reports.jsonl").write_text('{"document_id": "new", "text": "Net sales."}', encoding="ascii")
+    build(tmp_path, tmp_path / "index")
+    several, told_now = answers(index, many_questions, tmp_path / "n.jsonl", workers=2)
+    assert several == one
+    assert len(told_now) == len(told) + 1
+    assert "another index was built here meanwhile" in told_now[0]
+
+
+def test_a_signal_ends_a_shared_run_after_the_row_at_hand(
+    sample_index: FinanceIndex, sample_folder: Path, tmp_path: Path
+) -> None:
+    def stop(done: int) -> None:
+        if done == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    queries = sample_folder / "questions.jsonl"
+    done = run(sample_index, queries, tmp_path / "out.jsonl", workers=2, progress=stop)
+    assert len(rows(tmp_path / "out.jsonl")) == 3
+    assert done == RunReport(rows=3, problems=0, failed=0, stopped=signal.SIGTERM)
+    assert multiprocessing.active_children() == []
+
+
+class Silent:
+    """A service that would have to be paid."""
+
+    def rerank(self, query: str, documents: Sequence[str], **_: Any) -> Any:
+        raise InputError("nothing to say")
+
+
+@pytest.mark.parametrize("given", ["services", "a pipe", "an index of one's own"])
+def test_what_is_to_be_done_in_one_process_is(
+    sample_directory: Path, sample_folder: Path, tmp_path: Path, given: str
+) -> None:
+    index = FinanceIndex.open(sample_directory)
+    queries = sample_folder / "questions.jsonl"
+    if given == "services":
+        index.neural = NeuralSignals(scorer=Silent())
+    elif given == "a pipe":
+        os.mkfifo(tmp_path / "pipe")
+        queries = tmp_path / "pipe"
+        content = (sample_folder / "questions.jsonl").read_bytes()
+        threading.Thread(target=queries.write_bytes, args=(content,)).start()
+    else:
+        index = FinanceIndex(index.reports)
+    with mock.patch.object(ProcessPoolExecutor, "submit", side_effect=AssertionError):
+        done = run(index, queries, tmp_path / "out.jsonl", workers=2)
+    assert done.rows == len(rows(tmp_path / "out.jsonl")) > 30
+
+
+def test_a_number_of_processes_that_cannot_be_leaves_the_output_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "out.jsonl").write_text("old", encoding="ascii")
+    with pytest.raises(InputError, match="0 workers"):
+        run(STUB, write_questions(tmp_path / "q.jsonl", ["a"]), tmp_path / "out.jsonl", workers=0)
+    assert (tmp_path / "out.jsonl").read_text(encoding="ascii") == "old"
 
 
 def test_a_thread_may_run_it(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_the_model_s_scores_choose_the_spans(
         found = index.finder.find(question)
         assert found is not None
         found = found.best(WINDOWS)
-        scores = index.ranker.score(found)
+        scores = index.ranker.score(index.ranker.features.compute(found))
         evidence = index.evidence(question)
         assert [(one.span.start, one.span.end, one.score) for one in evidence] == [
             (found.start[place], found.end[place], scores[place])

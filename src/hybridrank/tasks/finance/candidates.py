@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hybridrank.postings import best, lucene_idf
 from hybridrank.tasks.finance.index import IndexedReports
+from hybridrank.tasks.finance.layout import CASH
 from hybridrank.tasks.finance.question import ParsedQuestion, QuestionParser
 from hybridrank.tasks.finance.streams import TermSlots, held, ranges
 
@@ -127,9 +128,8 @@ class CandidateFinder:
         names = self.reports.names.match(question)
         block_words = self._block_words(terms, term_weights, names)
         block_scores = self._block_scores(question, block_words, names)
-        blocks, scores = best(
-            np.flatnonzero(block_scores > 0), block_scores[block_scores > 0], self.weights.depth
-        )
+        matched = np.flatnonzero(block_scores > 0)
+        blocks, scores = best(matched, block_scores[matched], self.weights.depth)
         if len(blocks) == 0:
             return None
         return self._open(question, terms, term_weights, names, blocks, scores, block_words[blocks])
@@ -143,8 +143,10 @@ class CandidateFinder:
         for term, weight in zip(terms.tolist(), term_weights.tolist(), strict=True):
             docs, impacts = reports.blocks.of(term)
             damping = self.damping(term, names)
-            share = 1.0 if damping is None else damping[reports.report_of_block[docs]]
-            words[docs] += weight * impacts * share
+            given = weight * impacts
+            if damping is not None:
+                given = given * damping[reports.report_of_block[docs]]
+            words[docs] += given
         relative: NDArray[np.float64] = words / max(words.max(initial=0.0), 1e-9)
         return relative
 
@@ -160,7 +162,7 @@ class CandidateFinder:
         )
         if question.quarter:
             of_report += weights.quarter * (self.quarters == question.quarter)
-        scores = words + of_report[self.reports.report_of_block]
+        scores = words + np.repeat(of_report, np.diff(self.reports.block_ptr))
         scores += self._statement_bonus(question, names, self._block_statement)
         matched: NDArray[np.float64] = np.where(words > 0, scores, 0.0)
         return matched
@@ -172,10 +174,11 @@ class CandidateFinder:
 
         The better a report is named, the more: without a name, a word like *sales* may ask for any table.
         """
-        share = self.weights.statement * min(1.0, 2 * float(names.max(initial=0.0)))
-        asked_for = np.isin(statements, list(question.statements))
-        bonus: NDArray[np.float64] = np.where(asked_for, share, 0.0)
-        return bonus
+        bonus = np.zeros(CASH + 1)
+        bonus[list(question.statements)] = self.weights.statement * min(
+            1.0, 2 * float(names.max(initial=0.0))
+        )
+        return bonus[statements]
 
     def idf(self, terms: NDArray[np.int32], term_weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The idf of each term among blocks, times its weight in the question."""

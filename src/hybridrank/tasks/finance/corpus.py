@@ -11,7 +11,7 @@ from typing import Any
 from hybridrank.errors import InputError
 from hybridrank.text.json_lines import filled_lines, parse_row, read_json_lines
 
-__all__ = ["Problem", "Question", "Report", "read_questions", "read_reports"]
+__all__ = ["Problem", "Question", "Report", "read_questions", "read_reports", "reports_file"]
 
 REPORTS = "reports.jsonl"
 
@@ -40,14 +40,19 @@ class Problem:
     error: InputError
 
 
+def reports_file(corpus: str | PathLike[str]) -> Path:
+    """``corpus/reports.jsonl``, or the path itself where it is no directory."""
+    path = Path(corpus)
+    return path / REPORTS if path.is_dir() else path
+
+
 def read_reports(corpus: str | PathLike[str]) -> Iterator[Report]:
     """The reports of ``corpus/reports.jsonl`` (or of a file named so), one at a time.
 
     Each line holds ``{"document_id": str, "text": str}``; blank lines are passed over, other keys ignored.
     Raises :class:`~hybridrank.errors.InputError` with file, line and reason at the first line that is not so.
     """
-    path = Path(corpus)
-    path = path / REPORTS if path.is_dir() else path
+    path = reports_file(corpus)
     for number, row in read_json_lines(path, f"Give a directory that holds {REPORTS}."):
         document_id, text = (_text(row, key, path, number) for key in ("document_id", "text"))
         yield Report(document_id=document_id, text=text, line=number)

@@ -73,7 +73,6 @@ labels that there are come from single pages, and a ranker would learn to know t
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -81,6 +80,8 @@ from numpy.typing import NDArray
 
 from hybridrank.features import KINDS, query_kinds, ranks, tightest_windows
 from hybridrank.tasks.finance.candidates import CandidateFinder, Candidates
+from hybridrank.tasks.finance.lexicon import is_number
+from hybridrank.tasks.finance.neural import NeuralScores
 from hybridrank.tasks.finance.streams import held, ranges
 
 __all__ = ["GROUPS", "NAMES", "EvidenceFeatures"]
@@ -109,8 +110,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 NAMES = tuple(name for names in GROUPS.values() for name in names)
 
-_YEAR = re.compile(r"(?:19[89]|20[0-4])[0-9]")
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 _GAP = 4
 
 Columns = dict[str, NDArray[np.floating] | NDArray[np.integer] | NDArray[np.bool_] | float]
@@ -124,8 +123,6 @@ class EvidenceFeatures:
     def __init__(self, finder: CandidateFinder) -> None:
         self.finder = finder
         self.reports = finder.reports
-        kinds = [_kind(term) for term in self.reports.lexicon.terms]
-        self._is_number = np.array([kind == "number" for kind in kinds], dtype=bool)
 
     def compute(
         self,
@@ -153,6 +150,14 @@ class EvidenceFeatures:
             values[:, column] = columns[name]
         return values
 
+    @staticmethod
+    def with_neural(features: NDArray[np.float32], said: NeuralScores) -> NDArray[np.float32]:
+        """The same features as :meth:`compute` gives with neural scores, from those without."""
+        values: NDArray[np.float32] = features.copy()
+        values[:, NAMES.index("dense")] = said.dense
+        values[:, NAMES.index("cross_encoder")] = said.cross_encoder
+        return values
+
     def _idf(self, found: Candidates) -> NDArray[np.float64]:
         return self.finder.idf(found.terms, found.term_weights)
 
@@ -171,7 +176,8 @@ class EvidenceFeatures:
         whole = max(float(idf.sum()), 1e-9)
         n_lines = found.last - found.first
         lines, line_of = np.unique(ranges(found.first, n_lines), return_inverse=True)
-        begins, lengths = reports.token_ptr[lines], np.diff(reports.token_ptr)[lines]
+        begins = reports.token_ptr[lines]
+        lengths = reports.token_ptr[lines + 1] - begins
         windows = reports.token_ptr[found.first]
         with self.finder.slots.of(found.terms) as slot_of:
             slots = slot_of[reports.tokens[ranges(begins, lengths)]]
@@ -283,7 +289,7 @@ class EvidenceFeatures:
         asked = {str(year) for year in question.years}
         words = [terms[number] for number in found.terms.tolist()]
         years = [row for row, word in enumerate(words) if word in asked]
-        numbers = [row for row, word in enumerate(words) if _kind(word) == "number"]
+        numbers = [row for row, word in enumerate(words) if is_number(word)]
         in_window, in_header = found.frequencies > 0, found.in_header
 
         def share(rows: list[int], where: NDArray[np.bool_], of: int) -> NDArray[np.float64] | float:
@@ -305,7 +311,7 @@ class EvidenceFeatures:
         starts = np.cumsum(n_lines) - n_lines
         rows = np.add.reduceat(reports.rows[ranges(found.first, n_lines)].astype(np.int64), starts)
         tokens = reports.tokens[ranges(reports.token_ptr[found.first], found.lengths)]
-        n_numbers = np.concatenate(([0], np.cumsum(self._is_number[tokens])))
+        n_numbers = np.concatenate(([0], np.cumsum(reports.numeric[tokens])))
         ends = np.cumsum(found.lengths)
         asked = np.isin(found.statement, list(found.question.statements))
         header = reports.headers[found.first]
@@ -385,9 +391,3 @@ def _two_largest(
     order = np.lexsort((-values, np.repeat(np.arange(len(starts)), lengths)))
     second = np.where(lengths > 1, values[order[np.minimum(starts + 1, len(values) - 1)]], 0.0)
     return largest, second
-
-
-def _kind(term: str) -> str:
-    if _YEAR.fullmatch(term):
-        return "year"
-    return "number" if _NUMBER.fullmatch(term) else "word"

@@ -23,7 +23,8 @@ BALANCE, INCOME, CASH = 1, 2, 3  # primary statements; 0 stands for anything els
 
 # Dashes, quotes and apostrophes that lost their backslash-u on the way through an ASCII escape: `2019s` for
 # `'s`, `2014continued` for `-continued`, `201csecurity 201d` for a quoted word; but `2018q4` is a quarter.
-_LOST_ESCAPE = re.compile(r"(?<![0-9.,])201(?:9s\b|[3489cd](?=[a-z])(?![qh][1-4]\b)|[cd](?=\s|$))")
+# (It begins with plain characters, not with what may not stand before them, for these are found much sooner.)
+_LOST_ESCAPE = re.compile(r"201(?<![0-9.,]201)(?:9s\b|[3489cd](?=[a-z])(?![qh][1-4]\b)|[cd](?=\s|$))")
 _CONTENT = re.compile(r"[^\s][^\n\r\f]*")
 _SENTENCE_END = re.compile(r"[.;:!?]\s+(?=\S)")
 _COLUMNS = re.compile(r"\S(?: \| |\t|\s{2,})\S")
@@ -39,7 +40,8 @@ _STATEMENTS = tuple(
         (CASH, r"statements?\s+of\s+(?:consolidated\s+)?cash\s+flow\s?s?\b"),
     )
 )
-_MAYBE_STATEMENT = re.compile(r"statements?\s+of\s|balance\s+shee", re.IGNORECASE)
+# In lower case; one by one, for what begins with the same characters is found much sooner.
+_MAYBE_STATEMENTS = tuple(map(re.compile, (r"statements?\s+of\s", r"balance\s+shee")))
 _NOT_A_HEADING = re.compile(
     r"note|schedule|comprehensive|equity|item\b|\bto\b|see\b|[0-9]\s*$|[.;:,]\s*$", re.IGNORECASE
 )
@@ -159,8 +161,11 @@ def _statements(text: str, pieces: list[tuple[int, int]], rows: NDArray[np.bool_
     kinds = np.zeros(len(pieces), dtype=np.int8)
     n_rows = np.concatenate(([0], np.cumsum(rows)))
     starts = np.array([start for start, _ in pieces], dtype=np.int64)
-    for found in _MAYBE_STATEMENT.finditer(text):
-        at = int(np.searchsorted(starts, found.start(), side="right")) - 1
+    # Where a character has another length in lower case, which none of ours has, all places would be off.
+    lower = text.lower()
+    lower = lower if len(lower) == len(text) else "".join(c.lower() if c < "\u0130" else c for c in text)
+    for place in sorted(found.start() for one in _MAYBE_STATEMENTS for found in one.finditer(lower)):
+        at = int(np.searchsorted(starts, place, side="right")) - 1
         line = text[slice(*pieces[at])]
         if len(line) >= _HEADING or _NOT_A_HEADING.search(line):
             continue

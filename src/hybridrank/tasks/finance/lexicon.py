@@ -12,7 +12,10 @@ from typing import NamedTuple
 
 from hybridrank.tasks.finance.layout import BALANCE, CASH, INCOME
 
-__all__ = ["CONCEPTS", "NAME_NOISE", "OPERATIONS", "Concept"]
+__all__ = ["CONCEPTS", "NAME_NOISE", "OPERATIONS", "Concept", "is_number"]
+
+_YEAR = re.compile(r"(?:19[89]|20[0-4])[0-9]")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 
 
 class Concept(NamedTuple):
@@ -174,3 +177,12 @@ NAME_NOISE = (
     "8-K exact name registrant specified charter january february march april may june july august september "
     "october november december"
 )
+
+
+def is_number(term: str) -> bool:
+    """Whether a term is a number, and not one that stands for a year.
+
+    >>> [is_number(term) for term in ("1234.5", "2018", "10k", "net")]
+    [True, False, False, False]
+    """
+    return _NUMBER.fullmatch(term) is not None and _YEAR.fullmatch(term) is None

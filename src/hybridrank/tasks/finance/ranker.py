@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from hybridrank.errors import HybridrankWarning, MissingLibrary
 from hybridrank.ranking_model import RankingModel
-from hybridrank.tasks.finance.candidates import CandidateFinder, Candidates
+from hybridrank.tasks.finance.candidates import CandidateFinder
 from hybridrank.tasks.finance.features import GROUPS, NAMES, EvidenceFeatures
-from hybridrank.tasks.finance.neural import NeuralScores
 
 __all__ = ["DEPTH", "SHIPPED", "WINDOWS", "EvidenceRanker", "open_model"]
 
@@ -25,7 +24,7 @@ WINDOWS = 600  # windows that it sees, best first by the unlearned score
 
 
 class EvidenceRanker:
-    """Scores the candidate windows of a question with a learned model."""
+    """Scores the candidate windows of a question with a learned model, by what ``features`` computes."""
 
     def __init__(self, finder: CandidateFinder, model: RankingModel) -> None:
         self.features = EvidenceFeatures(finder)
@@ -37,25 +36,17 @@ class EvidenceRanker:
         gains = self.model.importances()
         return any(gains[name] > 0 for name in GROUPS["neural"])
 
-    def score(self, candidates: Candidates, said: NeuralScores | None = None) -> NDArray[np.float64]:
-        """The score of each window, higher for better; ``said`` are neural scores, one a window."""
-        return self.model.predict(self._features(candidates, said))
+    def score(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The score of each window from its features, higher for better."""
+        return self.model.predict(features)
 
-    def pulls(
-        self, candidates: Candidates, places: Sequence[int], said: NeuralScores | None = None
-    ) -> list[dict[str, float]]:
+    def pulls(self, features: NDArray[np.float32], places: Sequence[int]) -> list[dict[str, float]]:
         """What each feature gives to the score of some windows, the strongest first."""
-        rows = self._features(candidates, said)[list(places)]
-        given = self.model.contributions(rows)[:, :-1].tolist()
+        given = self.model.contributions(features[list(places)])[:, :-1].tolist()
         return [
             dict(sorted(zip(NAMES, row, strict=True), key=lambda pair: (-abs(pair[1]), pair[0])))
             for row in given
         ]
-
-    def _features(self, candidates: Candidates, said: NeuralScores | None) -> NDArray[np.float32]:
-        if said is None:
-            return self.features.compute(candidates)
-        return self.features.compute(candidates, dense=said.dense, cross_encoder=said.cross_encoder)
 
 
 def open_model(model: str | PathLike[str] | None) -> RankingModel | None:

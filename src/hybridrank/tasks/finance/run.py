@@ -6,9 +6,10 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
@@ -18,7 +19,8 @@ from typing import Any
 from hybridrank.errors import InputError
 from hybridrank.records import Span
 from hybridrank.tasks.finance.corpus import Problem, Question, read_questions
-from hybridrank.tasks.finance.search import FinanceIndex
+from hybridrank.tasks.finance.search import FinanceIndex, IndexSource
+from hybridrank.tasks.finance.workers import in_order, workers_for_run
 
 __all__ = ["RunReport", "row", "run"]
 
@@ -51,6 +53,7 @@ def run(
     queries: str | PathLike[str],
     output: str | PathLike[str],
     *,
+    workers: int | None = 1,
     progress: Callable[[int], None] | None = None,
     complain: Callable[[str], None] | None = None,
 ) -> RunReport:
@@ -58,7 +61,15 @@ def run(
 
     A line that gives no question is left out; a question on which the search fails gets a row without spans.
     ``complain`` is told of both (by default they go to standard error), ``progress`` the number of lines
-    done. After SIGTERM or SIGINT the row at hand is finished and the run ends. Raises
+    done.
+
+    ``workers`` processes share the questions of a file, each with the same index opened once more (``None``:
+    as many as are worth their start); more than one need a program whose own work stands below
+    ``if __name__ == "__main__":``. Should one of them be lost, ``complain`` is told, and the rest is answered
+    in this process. So are the questions of a pipe, whose next line may be long in coming, and all where
+    services are asked, so that what is spent on them is counted in one place.
+
+    After SIGTERM or SIGINT the row at hand is finished and the run ends. Raises
     :class:`~hybridrank.errors.InputError` when the questions cannot be read or the output cannot be written.
     """
     tell = complain or (lambda message: print(message, file=sys.stderr))
@@ -66,29 +77,63 @@ def run(
     # Before the output is touched: so that questions that cannot be read leave it as it was.
     questions = _begin(read_questions(queries))
     _check_apart(queries, output)
-    with _Rows(output) as file, _stop_requests() as stopped:
-        for question in _until(stopped, questions):
+    number = workers_for_run(workers, queries)
+    with (
+        _Rows(output) as file,
+        _stop_requests() as stopped,
+        closing(_answers(index, _until(stopped, questions), number, tell)) as answers,
+    ):
+        for question, (spans, failure) in answers:
             if isinstance(question, Problem):
                 problems += 1
                 tell(f"skipped: {question.error}")
             else:
-                spans, failure = _answer(index, question)
                 if failure is not None:
                     failed += 1
-                    tell(f"no spans for {question.query_id!r}: {failure!r}")
+                    tell(f"no spans for {question.query_id!r}: {failure}")
                 file.add(row(question.query_id, spans))
                 rows += 1
             done += 1
             if progress is not None:
                 progress(done)
+            if stopped:
+                break
     return RunReport(rows=rows, problems=problems, failed=failed, stopped=stopped[0] if stopped else 0)
 
 
-def _answer(index: FinanceIndex, question: Question) -> tuple[list[Span], Exception | None]:
+_Answer = tuple[list[Span], str | None]
+"""The spans of a question, none of what gives no question; and why the search failed, if it did."""
+
+
+def _answers(
+    index: FinanceIndex,
+    questions: Iterator[Question | Problem],
+    workers: int,
+    tell: Callable[[str], None],
+) -> Generator[tuple[Question | Problem, _Answer], None, None]:
+    """The questions in order, each with its answer."""
+    here = partial(_answer, index)
+    source = index.source if workers > 1 and index.neural is None else None
+    if source is None:
+        return in_order(questions, here, here, workers=1, complain=tell)
+    return in_order(questions, partial(_answer_there, source), here, workers=workers, complain=tell)
+
+
+def _answer(index: FinanceIndex, question: Question | Problem) -> _Answer:
+    if isinstance(question, Problem):
+        return [], None
     try:
         return index.spans(question.text), None
     except Exception as error:  # whatever it is, it must not cost the other questions their rows
-        return [], error
+        return [], repr(error)
+
+
+def _answer_there(source: IndexSource, question: Question | Problem) -> _Answer:
+    """The same in a process of its own, which opens the index when it is first asked."""
+    return _answer(_opened(source), question)
+
+
+_opened = lru_cache(maxsize=1)(IndexSource.open)
 
 
 class _Rows:

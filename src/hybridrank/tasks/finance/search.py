@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from os import PathLike
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridrank.errors import IndexNotFound
 from hybridrank.ranking_model import RankingModel
 from hybridrank.records import Span
 from hybridrank.tasks.finance.candidates import CandidateFinder, Candidates, Weights
@@ -19,7 +21,7 @@ from hybridrank.tasks.finance.neural import NeuralScores, NeuralSignals
 from hybridrank.tasks.finance.ranker import DEPTH, SHIPPED, WINDOWS, EvidenceRanker, open_model
 from hybridrank.tasks.finance.spans import MOST_SPANS, check_span, choose, cover
 
-__all__ = ["Evidence", "FinanceIndex"]
+__all__ = ["Evidence", "FinanceIndex", "IndexSource"]
 
 _TEXTS_KEPT = 16  # decoded reports kept in memory
 
@@ -45,15 +47,35 @@ class Evidence:
     terms: tuple[str, ...]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IndexSource:
+    """Where an index and its model were opened, so that other processes can open the same."""
+
+    directory: Path
+    stamp: str
+    model: str | PathLike[str] | None
+
+    def open(self) -> FinanceIndex:
+        """Open the index once more, without services.
+
+        Raises what :meth:`FinanceIndex.open` does, and
+        :class:`~hybridrank.errors.IndexNotFound` when another index is there by now.
+        """
+        index = FinanceIndex.open(self.directory, model=self.model)
+        if index.reports.stamp != self.stamp:
+            raise IndexNotFound(self.directory, "another index was built here meanwhile", "Open it again.")
+        return index
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Answer:
-    """Candidates, their scores, the places of those that are chosen, and what services said of each, where
-    the model has learned from it."""
+    """Candidates, their scores, the places of those that are chosen, and the features that the scores are
+    of, where there is a model."""
 
     found: Candidates
     scores: NDArray[np.float64]
     places: list[int]
-    said: NeuralScores | None
+    features: NDArray[np.float32] | None = None
 
 
 class FinanceIndex:
@@ -73,6 +95,7 @@ class FinanceIndex:
     ) -> None:
         self.reports = reports
         self.neural = neural
+        self.source: IndexSource | None = None
         chosen = weights or Weights()
         self.finder = CandidateFinder(reports, chosen if model is None else replace(chosen, depth=DEPTH))
         self.ranker = None if model is None else EvidenceRanker(self.finder, model)
@@ -95,7 +118,12 @@ class FinanceIndex:
         services to ask about the best windows.
         :meth:`hybridrank.storage.IndexReader.open` says what is checked and raised.
         """
-        return cls(IndexedReports.open(directory, verify=verify), model=open_model(model), neural=neural)
+        opened = open_model(model)
+        index = cls(IndexedReports.open(directory, verify=verify), model=opened, neural=neural)
+        index.source = IndexSource(
+            directory=Path(directory), stamp=index.reports.stamp, model=None if opened is None else model
+        )
+        return index
 
     def __len__(self) -> int:
         return len(self.reports.profiles)
@@ -114,7 +142,9 @@ class FinanceIndex:
         if answer is None:
             return []
         found, places = answer.found, answer.places
-        pulls = self.ranker.pulls(found, places, answer.said) if self.ranker else [{}] * len(places)
+        pulls: Sequence[Mapping[str, float]] = [{}] * len(places)
+        if self.ranker is not None and answer.features is not None:
+            pulls = self.ranker.pulls(answer.features, places)
         return [
             self._evidence(found, place, rank, answer.scores[place], pull)
             for rank, (place, pull) in enumerate(zip(places, pulls, strict=True), start=1)
@@ -129,24 +159,26 @@ class FinanceIndex:
         if found is None:
             return None
         if self.ranker is None:
-            scores, said = self._with_services(question, found, found.score)
+            scores = self._mixed(question, found, found.score)
             places = choose(found.report, found.start, found.end, scores, n_spans)
+            return _Answer(found=found, scores=scores, places=places)
+        found = found.best(WINDOWS)
+        features = self.ranker.features.compute(found)
+        scores = self.ranker.score(features)
+        if self.neural is not None and self.ranker.has_learned_neural:
+            said = self.ask(question, found, scores)
+            features = self.ranker.features.with_neural(features, said)
+            scores = self.ranker.score(features)
         else:
-            found = found.best(WINDOWS)
-            scores, said = self._with_services(question, found, self.ranker.score(found))
-            places = cover(found.report, found.start, found.end, scores, n_spans)
-        return _Answer(found=found, scores=scores, places=places, said=said)
+            scores = self._mixed(question, found, scores)
+        places = cover(found.report, found.start, found.end, scores, n_spans)
+        return _Answer(found=found, scores=scores, places=places, features=features)
 
-    def _with_services(
-        self, question: str, found: Candidates, scores: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NeuralScores | None]:
-        """The scores after the services have had their say about the best windows; and what they said."""
+    def _mixed(self, question: str, found: Candidates, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores after the services, where there are any, have had their say by their weight."""
         if self.neural is None:
-            return scores, None
-        said = self.ask(question, found, scores)
-        if self.ranker is not None and self.ranker.has_learned_neural:
-            return self.ranker.score(found, said), said
-        return self.neural.mixed(scores, said), None
+            return scores
+        return self.neural.mixed(scores, self.ask(question, found, scores))
 
     def ask(self, question: str, found: Candidates, scores: NDArray[np.float64]) -> NeuralScores:
         """What the services say of the windows that score best, one entry a candidate; NaN for the others."""

@@ -14,13 +14,16 @@ from rich.table import Table
 _MEBIBYTE = 2**20
 _COLUMNS = (
     ("index s", "index_seconds", "{:.2f}"),
+    ("CPU s", "index_cpu_seconds", "{:.1f}"),
     ("MB/s", "megabytes_per_second", "{:.2f}"),
     ("build MiB", "build_mebibytes", "{:.0f}"),
     ("index MiB", "index_mebibytes", "{:.1f}"),
     ("load s", "load_seconds", "{:.3f}"),
     ("median ms", "median_milliseconds", "{:.3f}"),
+    ("CPU ms", "median_cpu_milliseconds", "{:.3f}"),
     ("p99 ms", "p99_milliseconds", "{:.3f}"),
     ("batch q/s", "queries_per_second", "{:,.0f}"),
+    ("q/CPU s", "queries_per_cpu_second", "{:,.0f}"),
     ("search MiB", "search_mebibytes", "{:.0f}"),
     ("recall", "recall", "{:.3f}"),
 )
@@ -37,17 +40,24 @@ def summary(
     return {
         "engine": engine,
         "index_seconds": build["seconds"],
+        "index_cpu_seconds": build["cpu_seconds"],
         "megabytes_per_second": build["megabytes"] / build["seconds"],
         "build_mebibytes": (build["peak_bytes"] - build["base_bytes"]) / _MEBIBYTE,
         "index_mebibytes": build["index_bytes"] / _MEBIBYTE,
         "load_seconds": statistics.median(one["load_seconds"] for one in rounds),
         "warm_up_seconds": statistics.median(one["warm_up_seconds"] for one in rounds),
         "median_milliseconds": statistics.median(statistics.median(one["milliseconds"]) for one in rounds),
+        "median_cpu_milliseconds": statistics.median(
+            statistics.median(one["cpu_milliseconds"]) for one in rounds
+        ),
         "p99_milliseconds": statistics.median(
             float(np.percentile(one["milliseconds"], 99)) for one in rounds
         ),
         "queries_per_second": statistics.median(
             one["batch_queries"] / one["batch_seconds"] for one in rounds
+        ),
+        "queries_per_cpu_second": statistics.median(
+            one["batch_queries"] / one["batch_cpu_seconds"] for one in rounds
         ),
         "queries": min(one["batch_queries"] for one in rounds),
         "search_mebibytes": max(one["peak_bytes"] for one in rounds) / _MEBIBYTE,

@@ -43,4 +43,6 @@ def test_strings_are_a_sequence() -> None:
     assert list(strings) == [strings[0], strings[1], strings[2]] == ["net", "", "sales"]
     assert strings[::-2] == ["sales", "net"]
     assert "sales" in strings
+    assert strings.take(np.array([2, 1, 2])) == ["sales", "", "sales"]
+    assert strings.take(np.zeros(0, dtype=np.int64)) == []
     assert list(reversed(strings)) == ["sales", "", "net"]

@@ -1,3 +1,6 @@
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -90,3 +93,34 @@ def test_another_order_of_adding_stays_within_the_leeway(
         sums.append(float(total))
         random.shuffle(values)
     assert max(sums) <= min(sums) * leeway(len(values))
+
+
+@given(st.sampled_from(CORPORA), QUERIES, st.integers(1, 30))
+@pytest.mark.parametrize("few", [0, 10**9])
+def test_candidates_are_looked_for_in_some_groups_or_in_all(
+    few: int, postings: Postings, query: NDArray[np.int32], k: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(maxscore, "_SPARSE", 10**9)
+        patch.setattr(maxscore, "_GROUP", 7)
+        patch.setattr(maxscore, "_FEW", few)
+        docs, scores = top(postings, postings.ask(query), k)
+    assert (docs.tolist(), scores.tobytes()) == exhaustive(postings, query, k)
+
+
+def test_scipy_may_come_without_what_has_no_public_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maxscore, "_SPARSE", 10**9)
+    monkeypatch.setitem(sys.modules, "scipy.sparse._sparsetools", None)
+    for postings in CORPORA:
+        docs, scores = top(postings, postings.ask(np.array([0, 3, 5, 30])), 10)
+        assert (docs.tolist(), scores.tobytes()) == exhaustive(postings, np.array([0, 3, 5, 30]), 10)
+
+
+def test_threads_have_sums_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maxscore, "_SPARSE", 10**9)
+    (postings, *_) = CORPORA
+    queries = [np.array([at % 40, (7 * at) % 40]) for at in range(60)]
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda query: top(postings, postings.ask(query), 5), queries)
+        for query, (docs, scores) in zip(queries, found, strict=True):
+            assert (docs.tolist(), scores.tobytes()) == exhaustive(postings, query, 5)

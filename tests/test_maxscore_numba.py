@@ -1,6 +1,7 @@
 import importlib.util
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ def interpreted() -> Any:
 
 INTERPRETED = interpreted()
 INTERPRETED._WINDOW = 64  # small windows, so that a small corpus has many
+INTERPRETED._GROUP = 16
 SMALL = [corpus(seed, 150) for seed in range(2)]
 EITHER = pytest.mark.parametrize(("kernels", "corpora"), [(maxscore_numba, CORPORA), (INTERPRETED, SMALL)])
 
@@ -113,3 +115,26 @@ def test_threads_search_at_the_same_time() -> None:
     with ThreadPoolExecutor(4) as pool:
         for query, (docs, scores) in zip(queries, pool.map(search, queries), strict=True):
             assert (docs.tolist(), scores.tobytes()) == exhaustive(postings, query, 5)
+
+
+def test_kernels_are_compiled_for_good_where_there_is_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def njit(cache: bool = False, **_: Any) -> Any:
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: ("compiled", function)
+
+    monkeypatch.setattr(maxscore_numba, "njit", njit)
+    assert maxscore_numba._compiled_once(len) == ("compiled", len)
+
+
+@EITHER
+def test_kernels_are_prepared_for_a_type_of_codes(kernels: Any, corpora: list[Postings]) -> None:
+    kernels.prepare("<u2")
+    if kernels is maxscore_numba:
+        before = len(kernels._search_all.signatures)
+        mapped = corpora[0].docs.view()
+        mapped.flags.writeable = False
+        for docs in (corpora[0].docs, mapped):
+            top = kernels.top(replace(corpora[0], docs=docs), corpora[0].ask(np.array([3])), 5)
+            assert len(top[0]) == 5
+        assert len(kernels._search_all.signatures) == before

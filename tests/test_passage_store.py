@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hybridrank.passage_store import (
     check_corpus,
     documents_of,
     ids_of,
+    passages_at,
     store_passages,
     warn_of_silent,
 )
@@ -39,6 +41,8 @@ def test_passages_come_back_as_they_were(
     assert found[:] == passages
     assert found[::-1] == passages[::-1]
     assert [found[at] for at in range(-len(passages), 0)] == passages
+    places = np.arange(len(passages))[::-1]
+    assert passages_at(found, places) == passages_at(passages, places) == passages[::-1]
     assert list(found.ids) == [passage.id for passage in passages]
     assert list(documents_of(found)) == list(documents_of(passages)) == [one.document_id for one in passages]
     with pytest.raises(IndexError):

@@ -114,6 +114,12 @@ class StringList(Sequence[str]):
         at %= len(self)
         return self._decode(int(self._offsets[at]), int(self._offsets[at + 1]))
 
+    def take(self, places: NDArray[np.integer]) -> list[str]:
+        """The strings at some places from 0, in less time than one by one."""
+        text = self._text.data
+        spans = zip(self._offsets[places].tolist(), self._offsets[places + 1].tolist(), strict=True)
+        return [str(text[start:end], "utf-8", "surrogatepass") if start < end else "" for start, end in spans]
+
     def __iter__(self) -> Iterator[str]:
         for first in range(0, len(self), _STRINGS_AT_ONCE):
             ends = self._offsets[first : first + _STRINGS_AT_ONCE + 1].tolist()

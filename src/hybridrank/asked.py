@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -23,6 +25,17 @@ class Asked(NamedTuple):
     idf: NDArray[np.float64]
     weights: NDArray[np.float32]
     bounds: NDArray[np.float64]
+
+    @classmethod
+    def joined(cls, several: Sequence[Asked]) -> tuple[Asked, NDArray[np.int64]]:
+        """Several queries as one; the terms of query ``i`` are those from ``ptr[i]`` to ``ptr[i + 1]``."""
+        ptr = np.cumsum([0, *(len(asked.terms) for asked in several)], dtype=np.int64)
+        return cls._make(map(np.concatenate, zip(*several, strict=True))), ptr
+
+    def split(self, ptr: NDArray[np.int64]) -> list[Asked]:
+        """The other way round."""
+        cuts = ptr.tolist()
+        return [Asked._make(column[a:b] for column in self) for a, b in pairwise(cuts)]
 
     def parts(self) -> list[tuple[int, int, float, np.float32]]:
         """Start, end, inverse document frequency and weight of each term."""

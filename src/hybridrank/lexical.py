@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hybridrank.asked import Asked
 from hybridrank.bm25 import check_parameters
 from hybridrank.errors import IndexTooNew, InputError
-from hybridrank.passage_store import check_corpus, warn_of_silent
+from hybridrank.passage_store import check_corpus, passages_at, warn_of_silent
 from hybridrank.postings import Postings
 from hybridrank.protocols import check_depth, check_query
 from hybridrank.records import Hit, Passage, Ranking, Reason
@@ -223,12 +223,9 @@ class LexicalIndex:
         """The same as :meth:`search` of each query, in order."""
         if where is not None:
             return [self.search(query, k, where=where) for query in queries]
-        asked = list(queries)
-        rankings = []
-        for query, found in zip(asked, self.top_many(asked, k), strict=True):
-            rankings.append(self._ranking(query, self._searcher.ask(query), found))
-            self._searcher.done()
-        return rankings
+        asked = [check_query(query) for query in queries]
+        every = zip(asked, self._searcher.best_of_many(asked, check_depth(k)), strict=True)
+        return [self._ranking(query, asks, found) for query, (asks, found) in every]
 
     def top_many(self, queries: Iterable[str], k: int = 10) -> list[Found]:
         """The positions and scores of the best ``k`` passages of each query, without anything else.
@@ -236,7 +233,7 @@ class LexicalIndex:
         These are those of :meth:`search_many`, which spends most of its time on passages and reasons.
         """
         asked = [check_query(query) for query in queries]
-        return self._searcher.best_of_many(asked, check_depth(k))
+        return [found for _, found in self._searcher.best_of_many(asked, check_depth(k))]
 
     def mask(self, condition: Callable[[Passage], bool]) -> NDArray[np.bool_]:
         """Which passages a condition holds for, as ``where`` of :meth:`search` takes it."""
@@ -270,8 +267,8 @@ class LexicalIndex:
         shares = self._searcher.shares(asks, positions[at])
         ranks, places, some = (at + 1).tolist(), positions[at].tolist(), scores[at].tolist()
         hits = []
-        for rank, place, score, terms in zip(ranks, places, some, shares, strict=True):
-            passage = self.passages[place]
+        passages = passages_at(self.passages, positions[at])
+        for rank, place, score, terms, passage in zip(ranks, places, some, shares, passages, strict=True):
             hits.append(
                 Hit(
                     passage_id=passage.id,

@@ -18,14 +18,26 @@ from numpy.typing import NDArray
 from hybridrank.asked import Asked, PostingLists
 from hybridrank.maxscore import leeway
 
-__all__ = ["top", "top_many"]
+__all__ = ["prepare", "top", "top_many"]
 
 _WINDOW = 1 << 14  # documents whose sums are kept at a time: 64 KiB, far less than a second-level cache
-_SURE = 0.8  # terms are optional below this share of the threshold, so that fewer documents are listed
+_SPARSE = (
+    16  # with fewer postings than documents / _SPARSE in a window, only documents that match are touched
+)
+_GROUP = 64  # sums compared at a time
+_SURE = 0.4  # terms are optional below this share of the threshold, so that fewer documents are listed
 _PROBE = 24  # looking up one document costs about as much as adding up so many postings
 _NONE = np.uint32(0xFFFFFFFF)  # stands for "no document"
 _TINY = 1e-45  # becomes the least float32 above 0
 _ALL = np.ones(0, dtype=np.bool_)  # stands for "every document is allowed"
+
+
+def prepare(codes: str) -> None:
+    """Compile what searches postings whose codes are of a type, or load it where it was compiled before."""
+    one = np.ones(1)
+    whole = np.array([0, 1])
+    asked = (whole[:1], whole[1:], one, one.astype(np.float32), one, whole)
+    _run((np.zeros(1, np.int32), np.zeros(1, codes), one), asked, 1, _ALL, 1.0)
 
 
 def top(
@@ -45,46 +57,64 @@ def top_many(
     allowed: NDArray[np.bool_] | None = None,
 ) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
     """The same of many queries; the terms of query ``i`` are those from ``ptr[i]`` to ``ptr[i + 1]``."""
-    n_queries = len(ptr) - 1
     longest = int(np.diff(ptr).max(initial=0))
     k = max(1, min(k, postings.n_documents))
-    docs = np.empty((n_queries, k), dtype=np.int32)
-    scores = np.empty((n_queries, k), dtype=np.float32)
-    found = np.empty(n_queries, dtype=np.int64)
-    _search_all(
-        postings.docs.view(np.uint32),
-        postings.codes,
-        postings.gains,
-        postings.gains.astype(np.float32),
-        asked.starts,
-        asked.ends,
-        asked.idf,
-        asked.weights,
-        asked.bounds,
-        ptr,
-        _ALL if allowed is None else allowed,
-        leeway(longest),
-        docs,
-        scores,
-        found,
-    )
+    queries = (asked.starts, asked.ends, asked.idf, asked.weights, asked.bounds, ptr)
+    lists = (postings.docs, postings.codes, postings.gains)
+    docs, scores, found = _run(lists, queries, k, _ALL if allowed is None else allowed, leeway(longest))
     return [(docs[at, :many], scores[at, :many]) for at, many in enumerate(found.tolist())]
 
 
+def _run(lists: Any, queries: Any, k: int, allowed: Any, slack: float) -> Any:
+    docs, codes, gains = lists
+    n_queries = len(queries[-1]) - 1
+    best_docs = np.empty((n_queries, k), dtype=np.int32)
+    best_scores = np.empty((n_queries, k), dtype=np.float32)
+    found = np.empty(n_queries, dtype=np.int64)
+    _search_all(
+        _read_only(docs.view(np.uint32)),
+        _read_only(codes),
+        gains,
+        gains.astype(np.float32),
+        *queries,
+        _read_only(allowed),
+        slack,
+        best_docs,
+        best_scores,
+        found,
+    )
+    return best_docs, best_scores, found
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    # Arrays in memory as well as mapped ones: for each kind of array all would be compiled anew.
+    view: NDArray[Any] = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 def _compiled(function: Any) -> Any:
-    # Without the lock of the interpreter, so that threads search at the same time. Not stored anywhere.
+    # Without the lock of the interpreter, so that threads search at the same time.
     return njit(nogil=True, boundscheck=False)(function)
+
+
+def _compiled_once(function: Any) -> Any:
+    # What is compiled is kept where numba keeps such files, beside this one or else in the user's cache (the
+    # variable NUMBA_CACHE_DIR names another place), and never in an index.
+    try:
+        return njit(nogil=True, boundscheck=False, cache=True)(function)
+    except RuntimeError:  # no place that may be written to
+        return _compiled(function)
 
 
 @_compiled
 def _find(docs: Any, low: int, high: int, doc: Any) -> Any:
     """The first place from ``low`` on, and before ``high``, whose document is ``doc`` or a later one."""
-    while low < high:
-        middle = (low + high) >> 1
-        if docs[middle] < doc:
-            low = middle + 1
-        else:
-            high = middle
+    size = high - low
+    while size > 0:  # without a branch, for none could be foreseen
+        half = (size + 1) >> 1
+        low += half * (docs[low + half - 1] < doc)
+        size -= half
     return low
 
 
@@ -163,14 +193,10 @@ def _exact(docs: Any, codes: Any, gains: Any, at: Any, stop: Any, idf: Any, weig
 
 
 @_compiled
-def _add(
-    docs: Any, codes: Any, gains: Any, factor: Any, at: int, end: int, first: Any, until: Any, sums: Any
-) -> int:
-    """Add what a term gives to each document of a window; returns where the next window starts."""
-    while at < end and docs[at] < until:
-        sums[docs[at] - first] += factor * gains[codes[at]]
-        at += 1
-    return at
+def _add(docs: Any, codes: Any, gains: Any, factor: Any, at: int, stop: int, first: Any, sums: Any) -> None:
+    """Add what a term gives to each document of a window."""
+    for posting in range(at, stop):
+        sums[docs[posting] - first] += factor * gains[codes[posting]]
 
 
 @_compiled
@@ -180,24 +206,56 @@ def _add_and_list(
     gains: Any,
     factor: Any,
     at: int,
-    end: int,
+    stop: int,
     first: Any,
-    until: Any,
     sums: Any,
     need: Any,
     listed: Any,
     many: int,
-) -> tuple[int, int]:
+) -> int:
     """The same, listing each document whose sum now reaches what is needed for the first time."""
-    while at < end and docs[at] < until:
-        place = docs[at] - first
+    for posting in range(at, stop):
+        place = docs[posting] - first
         before = sums[place]
-        after = before + factor * gains[codes[at]]
+        after = before + factor * gains[codes[posting]]
         sums[place] = after
         listed[many] = place
         many += (before < need) & (after >= need)
-        at += 1
-    return at, many
+    return many
+
+
+@_compiled
+def _list(sums: Any, need: Any, listed: Any) -> int:
+    """List each document of a window whose sum reaches what is needed."""
+    many = 0
+    for start in range(0, len(sums), _GROUP):
+        group = sums[start : start + _GROUP]
+        hit = np.int32(0)
+        for place in range(_GROUP):  # without a branch, so that several are compared in one step
+            hit |= np.int32(group[place] >= need)
+        if hit:
+            for place in range(_GROUP):
+                listed[many] = start + place
+                many += group[place] >= need
+    return many
+
+
+@_compiled
+def _reached(sums: Any, k: int, first: Any, allowed: Any, heap: Any) -> Any:
+    """The k-th highest sum of a window, 0 when there are fewer."""
+    heap[:] = 0
+    docs = np.zeros(k, dtype=np.uint32)
+    for start in range(0, len(sums), _GROUP):
+        group = sums[start : start + _GROUP]
+        hit = np.int32(0)
+        for place in range(_GROUP):
+            hit |= np.int32(group[place] > heap[0])
+        if hit:
+            for place in range(_GROUP):
+                if group[place] > heap[0] and (len(allowed) == 0 or allowed[first + start + place]):
+                    heap[0] = group[place]
+                    _sift(docs, heap, 0, k)
+    return heap[0]
 
 
 @_compiled
@@ -240,32 +298,34 @@ def _search(
         if first == _NONE:
             break
         until = np.uint32(first + _WINDOW)
+        n_postings = 0
+        for place in range(optional, n_terms):
+            term = order[place]
+            stop[term] = _advance(docs, at[term], ends[term], until)
+            n_postings += stop[term] - at[term]
+        sparse = n_postings * _SPARSE < _WINDOW
         need = np.float32(max(threshold - upto[optional], _TINY))
         many = 0
         for place in range(n_terms - 1, optional - 1, -1):
             term = order[place]
-            stop[term], many = _add_and_list(
-                docs,
-                codes,
-                rough_gains,
-                factors[term],
-                at[term],
-                ends[term],
-                first,
-                until,
-                sums,
-                need,
-                listed,
-                many,
-            )
+            a, b, factor = at[term], stop[term], factors[term]
+            if sparse:
+                many = _add_and_list(docs, codes, rough_gains, factor, a, b, first, sums, need, listed, many)
+            else:
+                _add(docs, codes, rough_gains, factor, a, b, first, sums)
+        if not sparse:
+            if n_rough == 0 and optional == 0:  # the first sums, which are whole, raise the threshold at once
+                threshold = _reached(sums, len(best_docs), first, allowed, rough_scores) / slack
+                need = np.float32(max(threshold, _TINY))
+            many = _list(sums, need, listed)
         for place in range(optional - 1, -1, -1):
             if many == 0:
                 break
             term = order[place]
             at[term] = _advance(docs, at[term], ends[term], first)
             stop[term] = _advance(docs, at[term], ends[term], until)
-            if stop[term] - at[term] < _PROBE * many:
-                _add(docs, codes, rough_gains, factors[term], at[term], stop[term], first, until, sums)
+            if not sparse and stop[term] - at[term] < _PROBE * many:
+                _add(docs, codes, rough_gains, factors[term], at[term], stop[term], first, sums)
             else:
                 for one in range(many):
                     doc = first + listed[one]
@@ -295,7 +355,13 @@ def _search(
                 score = _exact(docs, codes, gains, at, stop, idf, weights, doc)
                 if score > 0:
                     size = _keep(best_docs, best_scores, size, doc, score)
-        sums[:] = 0
+        if sparse:
+            for place in range(optional, n_terms):
+                term = order[place]
+                for posting in range(at[term], stop[term]):
+                    sums[docs[posting] - first] = 0
+        else:
+            sums[:] = 0
         for term in range(n_terms):
             at[term] = stop[term]
         while optional < n_terms and upto[optional + 1] < _SURE * threshold:
@@ -304,7 +370,7 @@ def _search(
     return size
 
 
-@_compiled
+@_compiled_once
 def _search_all(
     docs: Any,
     codes: Any,

@@ -9,14 +9,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybridrank.errors import HybridrankWarning, InputError
 from hybridrank.records import Passage
 from hybridrank.storage import IndexReader, IndexWriter
 
-__all__ = ["StoredPassages", "check_corpus", "documents_of", "ids_of", "store_passages", "warn_of_silent"]
+__all__ = [
+    "StoredPassages",
+    "check_corpus",
+    "documents_of",
+    "ids_of",
+    "in_order",
+    "passages_at",
+    "store_passages",
+    "warn_of_silent",
+]
 
 _NAMED = 5  # passages named in one warning
+_AT_ONCE = 1024  # passages read in one go
 
 
 def check_corpus(corpus: Sequence[Passage]) -> None:
@@ -54,19 +65,28 @@ def store_passages(passages: Sequence[Passage], writer: IndexWriter, prefix: str
 
     Raises ``TypeError`` or ``ValueError`` when metadata holds what JSON cannot.
     """
-    writer.strings(f"{prefix}/id", (passage.id for passage in passages))
-    writer.strings(f"{prefix}/text", (passage.text for passage in passages))
-    writer.strings(f"{prefix}/document", (passage.document_id or "" for passage in passages))
-    writer.array(f"{prefix}/start", np.array([passage.start for passage in passages], dtype=np.int64))
+    # In one pass, for passages of another index are read from the disk: only their texts are not held.
+    ids: list[str] = []
+    documents: list[str | None] = []
+    starts: list[int] = []
+    metadata: list[str] = []
+    once: dict[str | None, str | None] = {}  # many passages have the same document
+
+    def texts() -> Iterator[str]:
+        for passage in passages:
+            ids.append(passage.id)
+            documents.append(once.setdefault(passage.document_id, passage.document_id))
+            starts.append(passage.start)
+            metadata.append(json.dumps(dict(passage.metadata)) if passage.metadata else "")
+            yield passage.text
+
+    writer.strings(f"{prefix}/text", texts())
+    writer.strings(f"{prefix}/id", ids)
+    writer.strings(f"{prefix}/document", (document or "" for document in documents))
+    writer.array(f"{prefix}/start", np.array(starts, dtype=np.int64))
     # An empty document id is an id like any other, so whether there is one is told apart.
-    writer.array(
-        f"{prefix}/has-document",
-        np.array([passage.document_id is not None for passage in passages], dtype=bool),
-    )
-    writer.strings(
-        f"{prefix}/metadata",
-        (json.dumps(dict(passage.metadata)) if passage.metadata else "" for passage in passages),
-    )
+    writer.array(f"{prefix}/has-document", np.array([one is not None for one in documents], dtype=bool))
+    writer.strings(f"{prefix}/metadata", metadata)
 
 
 class StoredPassages(Sequence[Passage]):
@@ -90,19 +110,57 @@ class StoredPassages(Sequence[Passage]):
     def __getitem__(self, at: int | slice) -> Passage | list[Passage]:
         if isinstance(at, slice):
             return [self[one] for one in range(*at.indices(len(self)))]
-        metadata = self._metadata[at]
-        return Passage(
-            id=self.ids[at],
-            text=self._texts[at],
-            document_id=self._documents[at] if self._has_document[at] else None,
-            start=int(self._starts[at]),
-            metadata=json.loads(metadata) if metadata else {},
+        return _made(
+            self.ids[at],
+            self._texts[at],
+            self._documents[at],
+            bool(self._has_document[at]),
+            int(self._starts[at]),
+            self._metadata[at],
         )
+
+    def __iter__(self) -> Iterator[Passage]:
+        return in_order(self, np.arange(len(self)))
+
+    def take(self, places: NDArray[np.integer]) -> list[Passage]:
+        """The passages at some places from 0, in less time than one by one."""
+        columns = (
+            self.ids.take(places),
+            self._texts.take(places),
+            self._documents.take(places),
+            self._has_document[places].tolist(),
+            self._starts[places].tolist(),
+            self._metadata.take(places),
+        )
+        return list(map(_made, *columns))
 
     def documents(self) -> Iterator[str | None]:
         """The id of each passage's document, or ``None``."""
         for place, known in enumerate(self._has_document.tolist()):
             yield self._documents[place] if known else None
+
+
+def _made(passage_id: str, text: str, document: str, known: bool, start: int, metadata: str) -> Passage:
+    return Passage(
+        id=passage_id,
+        text=text,
+        document_id=document if known else None,
+        start=start,
+        metadata=json.loads(metadata) if metadata else {},
+    )
+
+
+def in_order(passages: Sequence[Passage], places: NDArray[np.integer]) -> Iterator[Passage]:
+    """The passages at some places from 0, one after another; not all of them are held at a time."""
+    for first in range(0, len(places), _AT_ONCE):
+        yield from passages_at(passages, places[first : first + _AT_ONCE])
+
+
+def passages_at(passages: Sequence[Passage], places: NDArray[np.integer]) -> list[Passage]:
+    """The passages at some places from 0."""
+    if isinstance(passages, StoredPassages):
+        return passages.take(places)
+    return [passages[place] for place in places.tolist()]
 
 
 def ids_of(passages: Sequence[Passage]) -> Iterable[str]:

@@ -171,11 +171,17 @@ class Postings:
         self, queries: Sequence[NDArray[np.integer]], k: int
     ) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
         """The same as :meth:`top` of each query, in order, in less time."""
-        kernels = accelerators.kernels(len(queries))
-        if kernels is None:
-            return [maxscore.top(self, self.ask(query), k) for query in queries]
+        return self.top_of_many(self.ask_each(queries), k)
+
+    def top_of_many(
+        self, asks: Sequence[Asked], k: int
+    ) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        """The same of queries that were looked up."""
+        kernels = accelerators.kernels(self.codes.dtype.str)
+        if kernels is None or not asks:
+            return [self.top_of(asked, k) for asked in asks]
         found: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = kernels.top_many(
-            self, *self.ask_many(queries), k
+            self, *Asked.joined(asks), k
         )
         return found
 
@@ -183,8 +189,11 @@ class Postings:
         self, asked: Asked, k: int, allowed: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The same of a query that :meth:`ask` has looked up, among the documents that are ``allowed``."""
-        kernels = accelerators.kernels()
+        codes = self.codes.dtype.str
+        kernels = accelerators.kernels(codes)
         search = maxscore.top if kernels is None else kernels.top
+        if kernels is None:
+            accelerators.searched(int((asked.ends - asked.starts).sum()), codes)
         found: tuple[NDArray[np.int32], NDArray[np.float32]] = search(self, asked, k, allowed)
         return found
 
@@ -204,13 +213,17 @@ class Postings:
 
     def shares(self, asked: Asked, docs: NDArray[np.integer]) -> NDArray[np.float32]:
         """What each term of a query that was looked up gives to each of some documents."""
+        held = asked.ends > asked.starts
         shares = np.zeros((len(asked.terms), len(docs)), dtype=np.float32)
-        for row, (start, end, idf, weight) in enumerate(asked.parts()):
-            listed = self.docs[start:end]
-            if len(listed):
-                place = np.minimum(np.searchsorted(listed, docs), len(listed) - 1)
-                impacts = (idf * self.gains[self.codes[start:end][place]]).astype(np.float32)
-                shares[row] = np.where(listed[place] == docs, weight * impacts, 0)
+        if len(docs) == 0 or not held.any():
+            return shares
+        lists = [self.docs[start:end] for start, end, _, _ in asked.parts()]
+        wanted = np.asarray(docs, dtype=self.docs.dtype)
+        at = asked.starts[:, None] + np.stack([listed.searchsorted(wanted) for listed in lists])
+        at = np.minimum(at, np.maximum(asked.ends - 1, 0)[:, None])
+        impacts = (asked.idf[:, None] * self.gains[self.codes[at]]).astype(np.float32)
+        found = (self.docs[at] == wanted) & held[:, None]
+        np.multiply(asked.weights[:, None], impacts, out=shares, where=found)
         return shares
 
     def rescore(self, asked: Asked, docs: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -225,6 +238,13 @@ class Postings:
         terms, sums = _distinct(query, weights, self.n_terms)
         starts, ends = self.indptr[terms], self.indptr[terms + 1]
         return self.ask_with(terms, sums, lucene_idf(ends - starts, self.n_documents))
+
+    def ask_each(self, queries: Sequence[NDArray[np.integer]]) -> list[Asked]:
+        """Look up many queries in less time than one by one."""
+        if len(queries) == 1:
+            return [self.ask(queries[0])]
+        asked, ptr = self.ask_many(queries)
+        return asked.split(ptr)
 
     def ask_many(self, queries: Sequence[NDArray[np.integer]]) -> tuple[Asked, NDArray[np.int64]]:
         """Look up many queries at once; those of query ``i`` are from ``ptr[i]`` to ``ptr[i + 1]``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from hybridrank.records import Passage
 from hybridrank.residency import Residency
 from hybridrank.segments import Living, Segment
 
-__all__ = ["Found", "Searcher", "Where"]
+__all__ = ["Found", "Searcher", "Where", "largest_first"]
 
 _AT_ONCE = 64  # queries searched in one go
 _DEEPER = 4  # so many times more hits are looked at when a condition leaves too few
@@ -114,19 +114,19 @@ class Searcher:
                 return positions[passed[:k]], scores[passed[:k]]
             depth *= _DEEPER
 
-    def best_of_many(self, queries: Sequence[str], k: int) -> list[Found]:
-        """The best ``k`` passages of each query."""
-        found: list[Found] = []
+    def best_of_many(self, queries: Sequence[str], k: int) -> Iterator[tuple[list[Asked], Found]]:
+        """The best ``k`` passages of each query, with its terms."""
         for first in range(0, len(queries), _AT_ONCE):
             some = queries[first : first + _AT_ONCE]
             if self.whole is None:
-                found.extend(self.best(self.ask(query), k) for query in some)
+                for asks in map(self.ask, some):
+                    yield asks, self.best(asks, k)
             else:
-                lookups = [self.whole.vocabulary.lookup(query) for query in some]
-                for docs, scores in self.whole.postings.top_many(lookups, k):
-                    found.append((docs.astype(np.int64), scores))
+                each = self.whole.postings.ask_each(list(map(self.whole.vocabulary.lookup, some)))
+                best = self.whole.postings.top_of_many(each, k)
+                for asked, (docs, scores) in zip(each, best, strict=True):
+                    yield [asked], (docs.astype(np.int64), scores)
             self.done(len(some))
-        return found
 
     def shares(self, asks: Sequence[Asked], positions: NDArray[np.int64]) -> list[dict[str, float]]:
         """What each matched term of a query gives to each of some passages: largest first, then by term."""
@@ -135,10 +135,10 @@ class Searcher:
             here = np.flatnonzero((positions >= part.start) & (positions < part.start + len(part.segment)))
             if len(here) == 0:
                 continue
-            names = [part.segment.vocabulary.terms[number] for number in asked.terms.tolist()]
+            names = part.segment.vocabulary.names(asked.terms)
             shares = part.postings.shares(asked, part.places(positions[here]))
             for at, of in zip(here.tolist(), shares.T.tolist(), strict=True):
-                given[at] = _largest_first(names, of)
+                given[at] = largest_first(names, of)
         return given
 
     def position_of(self, passage_id: str) -> int | None:
@@ -168,6 +168,7 @@ class Searcher:
         return mask
 
 
-def _largest_first(names: list[str], shares: list[float]) -> dict[str, float]:
+def largest_first(names: Sequence[str], shares: Sequence[float]) -> dict[str, float]:
+    """What each matched term gives, largest first, then by term; those that give nothing are left out."""
     matched = [(name, share) for name, share in zip(names, shares, strict=True) if share > 0]
     return dict(sorted(matched, key=lambda pair: (-pair[1], pair[0])))

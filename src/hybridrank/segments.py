@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import overload
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridrank.inversion import Inverted
-from hybridrank.passage_store import StoredPassages, ids_of, store_passages
+from hybridrank.passage_store import StoredPassages, ids_of, in_order, store_passages
 from hybridrank.postings import Postings
 from hybridrank.records import Passage
 from hybridrank.storage import IndexReader, IndexWriter
@@ -173,6 +173,10 @@ class Living(Sequence[Passage]):
         which = int(np.searchsorted(self._starts, at, side="right")) - 1
         segment = self._segments[which]
         return segment.passages[int(segment.places[at - self._starts[which]])]
+
+    def __iter__(self) -> Iterator[Passage]:
+        for segment in self._segments:
+            yield from in_order(segment.passages, segment.places)
 
 
 def merged(name: str, segments: Sequence[Segment], tokenizer: Tokenizer, *, k1: float, b: float) -> Segment:

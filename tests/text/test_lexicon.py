@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +26,8 @@ def test_finds_what_a_dictionary_finds(
     assert [found.id_of(term) for term in terms] == list(range(len(terms)))
     assert found.id_of(other) == ids.get(other)
     assert list(found.terms) == terms
+    every = np.arange(len(terms))
+    assert found.names(every) == Vocabulary(Tokenizer(), terms).names(every) == terms
     assert len(found) == len(terms)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridrank.array_files import StringList
 from hybridrank.storage import IndexReader, IndexWriter
 from hybridrank.text.tokens import TermLookup, Tokenizer
 
@@ -80,6 +81,10 @@ class Lexicon(TermLookup):
     def id_of(self, term: str) -> int | None:
         """The id of a term, or ``None``."""
         return self._table.find(term)
+
+    def names(self, numbers: NDArray[np.integer]) -> list[str]:
+        """The terms with some ids."""
+        return self.terms.take(numbers) if isinstance(self.terms, StringList) else super().names(numbers)
 
     @staticmethod
     def save(terms: Sequence[str], writer: IndexWriter, prefix: str = "terms") -> None:

@@ -199,6 +199,10 @@ class TermLookup(ABC):
     def id_of(self, term: str) -> int | None:
         """The id of a term, or ``None`` for a term that is not known."""
 
+    def names(self, numbers: NDArray[np.integer]) -> list[str]:
+        """The terms with some ids."""
+        return [self.terms[number] for number in numbers.tolist()]
+
     def lookup(self, text: str) -> NDArray[np.int32]:
         """The ids of a text's known terms, in order and with repeats; nothing is added."""
         found: list[int] = []

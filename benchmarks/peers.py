@@ -135,12 +135,20 @@ def run(step: str, engine: str, *arguments: object) -> dict[str, Any]:
 
     Raises :class:`~benchmarks.rows.BenchmarkError` when it fails.
     """
-    command = [sys.executable, "-m", "benchmarks.peers_worker", step, engine, *map(str, arguments)]
+    return run_module("benchmarks.peers_worker", f"{engine} failed to {step}", step, engine, *arguments)
+
+
+def run_module(module: str, failure: str, *arguments: object) -> dict[str, Any]:
+    """Run a module in a process of its own, on one thread, for the JSON object that it prints.
+
+    Raises :class:`~benchmarks.rows.BenchmarkError`, which begins with ``failure``, when it fails.
+    """
+    command = [sys.executable, "-m", module, *map(str, arguments)]
     done = subprocess.run(
         command, cwd=ROOT, env=os.environ | SINGLE_THREADED, stdout=subprocess.PIPE, text=True, check=False
     )
     if done.returncode != 0:
-        raise BenchmarkError(f"{engine} failed to {step}; its own words are above")
+        raise BenchmarkError(f"{failure}; its own words are above")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

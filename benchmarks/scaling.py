@@ -16,7 +16,6 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.command_line import run_command
-from benchmarks.measure import MEBIBYTE, ROOT, SINGLE_THREADED
+from benchmarks.measure import MEBIBYTE
+from benchmarks.peers import run_module
 from benchmarks.peers_texts import zipf_passages, zipf_queries
 from benchmarks.rows import BenchmarkError
 from benchmarks.worker import peak_memory
@@ -78,7 +78,9 @@ def measure(options: argparse.Namespace, console: Console) -> None:
         with tempfile.TemporaryDirectory(dir=options.work) as work:
             row: dict[str, Any] = {"passages": size}
             for step in STEPS:
-                row |= _run(step, Path(work) / "index", size)
+                failure = f"the step {step!r} failed at {size:,} passages"
+                index = Path(work) / "index"
+                row |= run_module("benchmarks.scaling", failure, "--step", step, index, size)
                 console.print(f"  {size:,}: {step}", style="dim")
         row["add_share"] = row["add_seconds"] / (row["build_seconds"] + row["save_seconds"])
         rows.append(row)
@@ -202,17 +204,6 @@ def _resident() -> int:
     if not STATM.exists():
         return 0
     return int(STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _run(step: str, directory: Path, size: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.scaling", "--step", step, str(directory), str(size)]
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | SINGLE_THREADED, stdout=subprocess.PIPE, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise BenchmarkError(f"the step {step!r} failed at {size:,} passages; its own words are above")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 if __name__ == "__main__":

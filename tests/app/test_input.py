@@ -270,7 +270,7 @@ def test_a_line_that_gives_no_question_is_named_and_costs_no_other_its_row(
     assert code == 0
     skipped, summary = err.splitlines()
     assert skipped.startswith(f"skipped: {queries}, line 2: {reason}")
-    assert summary == f"2 rows written to {output}, 1 lines gave no question"
+    assert summary == f"2 rows written to {output}, 1 line gave no question"
     good, last = rows(output)
     assert (good["query_id"], last["query_id"]) == ("good", "last")
     assert good["spans"] == last["spans"] != []

@@ -95,7 +95,9 @@ class BatchEncoder:
                 continue
             code = seen.get(chunk)
             if code is None:
-                code = seen[chunk] = self._code_of(chunk.decode("ascii"))
+                word = chunk.decode("ascii")
+                # Most are surfaces by themselves.
+                code = seen[chunk] = self._number_of(word) if word.isalnum() else self._code_of(word)
                 if len(chunk) <= LONGEST:
                     new.append(at)
             numbers[at] = code
@@ -103,8 +105,6 @@ class BatchEncoder:
         return numbers
 
     def _code_of(self, chunk: str) -> int:
-        if chunk.isalnum():  # it is a surface by itself
-            return self._number_of(chunk)
         found = map(self._number_of, find_surfaces(chunk))
         return self._code([number for number in found if number != DROPPED])
 

@@ -302,13 +302,14 @@ class _GrowingMemo(dict[str, int]):
     """What each surface stands for; one seen for the first time is worked out and remembered."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+        self._term = vocabulary.tokenizer.term
+        self._add = vocabulary.add
 
     def __missing__(self, surface: str) -> int:
         if is_unspaced(surface):
             return _SEVERAL  # a run hardly ever comes back, so it is not kept
-        term = self._vocabulary.tokenizer.term(surface)
-        number = DROPPED if term is None else self._vocabulary.add(term)
+        term = self._term(surface)
+        number = DROPPED if term is None else self._add(term)
         if len(surface) <= _LONGEST:
             self[surface] = number
         return number
@@ -337,11 +338,11 @@ def _stemmer(language: str) -> Callable[[str], str]:
         import snowballstemmer
 
         _check_language(language, snowballstemmer.algorithms())
-        # Slower by far, so that it is worth remembering what it said, as the compiled one does by itself.
+        # Slower by far, so that it is worth remembering what it said.
         stem = lru_cache(maxsize=1 << 16)(snowballstemmer.stemmer(language).stemWord)
     else:
         _check_language(language, Stemmer.algorithms())
-        stem = Stemmer.Stemmer(language).stemWord
+        stem = Stemmer.Stemmer(language, 0).stemWord  # 0: its cache takes longer than the stemming
     return stem
 
 

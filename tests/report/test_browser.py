@@ -88,6 +88,7 @@ def test_it_opens_with_failures_first_and_hits_unfold(opened: Opened) -> None:
     assert opened.page.locator("#count").inner_text() == "5 of 5 queries shown"
     assert opened.page.locator(".hit").count() == 0  # not before they are asked for
     opened.page.locator("#q1 > summary").click()
+    opened.page.locator("#q1 .hit").first.wait_for()  # `toggle` comes a moment after the click
     assert opened.page.locator("#q1 .hit").count() == 9
     assert opened.page.locator("#q1a1 mark").first.inner_text().lower() in ("boat", "boats")
     assert opened.page.locator("#q1b1 .why table").is_hidden()

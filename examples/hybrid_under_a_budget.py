@@ -19,6 +19,7 @@ from hybridrank import (
     Budget,
     CrossEncoderReranker,
     DenseIndex,
+    HybridrankError,
     JinaClient,
     JinaEmbedder,
     Ledger,
@@ -59,4 +60,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except HybridrankError as error:  # such as the extra that is missing
+        sys.exit(str(error))

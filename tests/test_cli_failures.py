@@ -71,8 +71,8 @@ def test_a_plot_without_matplotlib_is_refused_before_the_work_is_done(
     [
         (["search", "{tmp}/none", "word"], "{tmp}/none: there is no such directory. Build an index there"),
         (["search", "{tmp}", "word"], "{tmp}: there is no index here. Build an index there"),
-        (["search", "{tmp}"], "no question is given, or both one and a file. Give QUESTION, or --queries"),
-        (["search", "{tmp}", "word", "--queries", "{q}"], "no question is given, or both one and a file."),
+        (["search", "{tmp}"], "no question is given. Give QUESTION, or --queries"),
+        (["search", "{tmp}", "word", "--queries", "{q}"], "a question and a file of them are given."),
         (["search", "{reports}", "word"], "{reports}: it holds an index of kind 'finance', where"),
         (["index", "{tmp}/none", "--output", "{tmp}/i"], "{tmp}/none: there is no such file or folder."),
         (["index", "{tmp}", "--output", "{tmp}/i"], "{tmp}: there is no .txt or .md file here."),

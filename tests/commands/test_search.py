@@ -27,6 +27,9 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
         ("one slug\n\ftwo slugs\f", [], ["standard input:0", "standard input:10"]),
         ('{"id": "a", "text": "a slug"}\n', [], ["a:0"]),
         ("id,text\na,a slug\n", ["--format", "csv"], ["a:0"]),
+        ("id,text\na,a slug\n", [], ["a:0"]),
+        ('"text"\t"id"\na slug\ta\n', [], ["a:0"]),
+        ("text, with a comma\na slug\n", [], ["standard input:0"]),
     ],
 )
 def test_a_corpus_comes_from_standard_input(
@@ -137,3 +140,18 @@ def test_progress_is_by_the_bytes_that_were_read(
 def test_a_search_with_one_question_needs_no_file(notes: Path, capsys: Capture) -> None:
     assert says(capsys, ["search", notes, "--", "-k"]) == (0, "", "nothing found\n")
     assert says(capsys, ["search", notes, QUERY, "-k", "1"])[0] == 0
+
+
+def test_people_are_not_shown_a_line_of_megabytes(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "lines.txt").write_text("slug " * 100_000, encoding="utf-8")
+    _, out, _ = says(capsys, ["rank", "slug", tmp_path / "lines.txt"])
+    assert len(out) < 3000
+    assert out.endswith("slug…\n")
+    _, whole, _ = says(capsys, ["rank", "slug", tmp_path / "lines.txt", "--json"])
+    assert len(json.loads(whole)["hits"][0]["text"]) > 400_000
+
+
+def test_a_folder_is_to_be_indexed_first(tmp_path: Path, capsys: Capture) -> None:
+    code, _, err = says(capsys, ["rank", "slug", tmp_path])
+    assert code == 2
+    assert f"this is a folder. Index it: hybridrank index {tmp_path} --output DIR" in err

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_index_to", "add_rank_to", "add_search_to"]
 
+_LONGEST = 2000  # characters of a passage that people are shown
+
 
 def add_index_to(parser: Parser) -> None:
     """Give the parser of ``index`` its arguments."""
@@ -46,7 +48,7 @@ def add_index_to(parser: Parser) -> None:
     parser.add_argument(
         "--format",
         choices=("jsonl", "csv", "tsv", "txt"),
-        help="of the file (default: by its suffix or its start)",
+        help="of the file (default: by its suffix, or by its start where it has none)",
     )
     parser.add_argument(
         "--max-chars", type=positive_number, default=1000, metavar="N", help="longest passage (default 1000)"
@@ -180,9 +182,10 @@ def _search(options: argparse.Namespace) -> int:
     from hybridrank.lexical import LexicalIndex
 
     if (options.question is None) == (options.queries is None):
-        raise InputError(
-            "no question is given, or both one and a file", remedy="Give QUESTION, or --queries PATH."
+        given = (
+            "no question is given" if options.question is None else "a question and a file of them are given"
         )
+        raise InputError(given, remedy="Give QUESTION, or --queries PATH.")
     index = LexicalIndex.open(options.index)
     retriever = index if options.model is None else with_model(index, options.model, name="learned")
     if options.queries is None:
@@ -198,6 +201,12 @@ def _rank(options: argparse.Namespace) -> int:
     from hybridrank.records import Passage
     from hybridrank.text.tokens import Tokenizer
 
+    if options.file.is_dir():
+        raise InputError(
+            "this is a folder",
+            file=options.file,
+            remedy=f"Index it: hybridrank index {options.file} --output DIR; then hybridrank search DIR.",
+        )
     lines = [Passage(id=str(number), text=line) for number, line in text_lines(options.file)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HybridrankWarning)  # a line of dashes is no news
@@ -216,9 +225,10 @@ def _show(ranking: Ranking, options: argparse.Namespace, query_id: str | None = 
     if not ranking:
         tell("nothing found" if query_id is None else f"nothing found for {query_id}")
     for hit in ranking:
-        say(f"{hit.rank}. {hit.passage_id}  ({hit.score:.3f})")
+        say(f"{hit.rank}. {hit.passage_id}  ({hit.score:.4g})")
         if hit.passage is not None:
-            say(f"   {' '.join(hit.passage.text.split())}")
+            shown, cut = hit.passage.text[:_LONGEST], len(hit.passage.text) > _LONGEST
+            say(f"   {' '.join(shown.split())}{'…' * cut}")
     return 0
 
 

@@ -35,7 +35,7 @@ FORMATS: Mapping[str, Format] = {
 Seen = Callable[[int], object]
 _ID_KEYS = ("document_id", "id", "_id")
 _TEXT_SUFFIXES = frozenset(suffix for suffix, one in FORMATS.items() if one == "txt")
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 _LINE_REMEDY = 'Give one object a line: {"document_id": "...", "text": "..."}.'
 _ROW_REMEDY = "Name the columns in the first row: id, text, and others as you like."
 _PDF, _PDF_REMEDY = b"%PDF-", "Make text of it first: pdftotext -layout FILE.pdf FILE.txt."
@@ -99,7 +99,7 @@ def _read_file(path: Path, format: Format | None, seen: Seen = lambda size: None
         with path.open("rb") as file:
             head = file.peek(_PEEKED).removeprefix(b"\xef\xbb\xbf").lstrip()
             if format is None:
-                format = "jsonl" if head.startswith(b"{") else "txt"
+                format = "jsonl" if head.startswith(b"{") else _table_of(head) or "txt"
             if head.startswith(_PDF):
                 raise InputError("this is a PDF, not text", file=path, remedy=_PDF_REMEDY)
             if format == "txt":
@@ -117,6 +117,16 @@ def _read_file(path: Path, format: Format | None, seen: Seen = lambda size: None
                 yield document
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def _table_of(head: bytes) -> Format | None:
+    """The kind of table whose header a file begins with: one that names an id and a text."""
+    first = head.partition(b"\n")[0].decode("utf-8", "replace")
+    for format, delimiter in _DELIMITERS.items():
+        columns = {name.strip().strip('"') for name in first.split(delimiter)}
+        if "text" in columns and not columns.isdisjoint(_ID_KEYS):
+            return format
+    return None
 
 
 def _documents(file: BufferedReader, path: Path, format: Format, seen: Seen) -> Iterator[tuple[int, Passage]]:

@@ -47,7 +47,7 @@ def decode_line(line: bytes, path: Path, number: int) -> str:
             f"byte {error.start + 1} of the line is not UTF-8",
             file=path,
             line=number,
-            remedy="Save the file as UTF-8.",
+            remedy="Save the file as UTF-8, or turn it into that: iconv -f LATIN1 -t UTF-8.",
         ) from None
 
 

@@ -19,7 +19,7 @@ from hybridrank.fusion_choice import choose_fusion
 from hybridrank.jina import JinaClient, JinaEmbedder
 from hybridrank.pipeline import hybrid
 from hybridrank.records import Ranking, Usage
-from hybridrank.tasks.finance.features import NAMES
+from hybridrank.tasks.finance.features import EvidenceFeatures
 from hybridrank.tasks.finance.neural import NeuralScores, NeuralSignals
 from hybridrank.tasks.finance.spans import MOST_SPANS, cover
 from hybridrank.tasks.finance.training import Example
@@ -254,10 +254,7 @@ def _share_held(ids: Sequence[str], masks: Mapping[str, int]) -> float:
 
 def with_neural(example: Example, said: NeuralScores) -> Example:
     """The same example with neural scores among its features."""
-    features = example.features.copy()
-    features[:, NAMES.index("dense")] = said.dense
-    features[:, NAMES.index("cross_encoder")] = said.cross_encoder
-    return replace(example, features=features)
+    return replace(example, features=EvidenceFeatures.with_neural(example.features, said))
 
 
 def covered(examples: Sequence[Example], scores: Sequence[NDArray[np.float64]]) -> list[float]:

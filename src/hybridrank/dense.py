@@ -19,7 +19,7 @@ import numpy as np
 from more_itertools import chunked
 from numpy.typing import NDArray
 
-from hybridrank.embedding import charged, embed, is_metered, model_of, says_something, told_once
+from hybridrank.embedding import charged, embed, in_part, model_of, says_something, told_once
 from hybridrank.errors import BudgetExhausted, IndexForeign, IndexTooNew, ServiceError
 from hybridrank.passage_store import StoredPassages, check_corpus, store_passages, warn_of_silent
 from hybridrank.postings import best
@@ -214,8 +214,7 @@ class DenseIndex:
         return told_once(asked, found)
 
     def _search(self, queries: Sequence[str], k: int) -> list[Ranking]:
-        # A part of the ledger of its own, for others may spend from the whole at the same time.
-        embedder = self.embedder.within() if is_metered(self.embedder) else self.embedder
+        embedder = in_part(self.embedder)
         try:
             vectors = embed(embedder, queries, "query", self.dimension)
         except Exception as error:  # whatever a service, or a stand-in for it, may come up with

@@ -13,7 +13,7 @@ from hybridrank.errors import InputError
 from hybridrank.protocols import Embedder, MeteredEmbedder
 from hybridrank.records import Ranking, Usage
 
-__all__ = ["charged", "embed", "is_metered", "model_of", "says_something", "told_once"]
+__all__ = ["charged", "embed", "in_part", "is_metered", "model_of", "says_something", "told_once"]
 
 
 def model_of(embedder: Embedder) -> str:
@@ -58,6 +58,12 @@ def embed(
 def is_metered(embedder: Embedder) -> TypeGuard[MeteredEmbedder]:
     """Whether an embedder tells what it spends; unlike ``isinstance`` this asks no service for anything."""
     return callable(getattr(embedder, "within", None))
+
+
+def in_part(embedder: Embedder) -> Embedder:
+    """The same embedder, if it can, paying from a part of its ledger of its own: others may spend from the
+    whole at the same time."""
+    return embedder.within() if is_metered(embedder) else embedder
 
 
 def charged(rankings: list[Ranking], embedder: Embedder) -> list[Ranking]:

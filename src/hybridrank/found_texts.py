@@ -17,6 +17,7 @@ from hybridrank.bm25 import lucene_idf
 from hybridrank.engines.bm25_weights import shares
 from hybridrank.errors import InputError
 from hybridrank.lexical import LexicalIndex
+from hybridrank.passage_store import no_such_passage
 from hybridrank.protocols import Retriever
 from hybridrank.records import Hit, Passage
 from hybridrank.text.tokens import Tokenizer, Vocabulary
@@ -189,10 +190,7 @@ class CorpusTexts:
         for hit in hits:
             passage = hit.passage or fetched[hit.passage_id]
             if passage is None:
-                raise InputError(
-                    f"there is no passage {hit.passage_id!r} in the index",
-                    remedy="Give the id of an indexed passage.",
-                )
+                raise no_such_passage(hit.passage_id)
             passages.append(passage)
         return _Fetched(self.corpus, passages)
 

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from hybridrank.asked import Asked
 from hybridrank.bm25 import check_parameters
 from hybridrank.errors import IndexTooNew, InputError
-from hybridrank.passage_store import check_corpus, passages_at, warn_of_silent
+from hybridrank.passage_store import (
+    already_indexed,
+    check_corpus,
+    no_such_passage,
+    passages_at,
+    warn_of_silent,
+)
 from hybridrank.postings import Postings
 from hybridrank.protocols import check_depth, check_query
 from hybridrank.records import Hit, Passage, Ranking, Reason
@@ -92,10 +98,7 @@ class LexicalIndex:
         for segment in self._segments:
             known = next((at for at, place in enumerate(segment.find(ids)) if place is not None), None)
             if known is not None:
-                raise InputError(
-                    f"the passage id {ids[known]!r} is in the index already",
-                    remedy="Delete that passage first, or give another id.",
-                )
+                raise already_indexed(ids[known])
         if not corpus:
             return self
         segment = Segment.build(self._next_name(), corpus, self.tokenizer, k1=self.k1, b=self.b)
@@ -115,7 +118,7 @@ class LexicalIndex:
             missing.difference_update(segment.ids.strings[place] for place in places)
             segments.append(segment.without(places) if places else segment)
         if missing:
-            raise _no_such_passage(next(one for one in ids if one in missing))
+            raise no_such_passage(next(one for one in ids if one in missing))
         return self._of(segments, self.name)
 
     def merge(self) -> LexicalIndex:
@@ -258,7 +261,7 @@ class LexicalIndex:
         """
         position = self._searcher.position_of(passage_id)
         if position is None:
-            raise _no_such_passage(passage_id)
+            raise no_such_passage(passage_id)
         return position
 
     def _ranking(self, query: str, asks: Sequence[Asked], found: Found, only: int | None = None) -> Ranking:
@@ -295,9 +298,3 @@ class LexicalIndex:
 
 def _segment_name(number: int) -> str:
     return f"segment-{number:06d}"
-
-
-def _no_such_passage(passage_id: str) -> InputError:
-    return InputError(
-        f"there is no passage {passage_id!r} in the index", remedy="Give the id of an indexed passage."
-    )

@@ -16,17 +16,23 @@ from hybridrank.records import Passage
 from hybridrank.storage import IndexReader, IndexWriter
 
 __all__ = [
+    "NAMED",
     "StoredPassages",
+    "already_indexed",
     "check_corpus",
     "documents_of",
     "ids_of",
     "in_order",
+    "no_such_passage",
     "passages_at",
     "store_passages",
     "warn_of_silent",
+    "warn_of_silent_ids",
 ]
 
-_NAMED = 5  # passages named in one warning
+NAMED = 5
+"""Passages named in one warning."""
+
 _AT_ONCE = 1024  # passages read in one go
 
 
@@ -49,14 +55,37 @@ def check_corpus(corpus: Sequence[Passage]) -> None:
 
 def warn_of_silent(corpus: Sequence[Passage], places: Sequence[int], why: str) -> None:
     """Warn whoever called the caller of the passages that no search can find; not when there are none."""
-    if not places:
+    ids = [corpus[place].id for place in places[:NAMED]]
+    warn_of_silent_ids(ids, len(places), len(corpus), why, stacklevel=4)
+
+
+def warn_of_silent_ids(
+    ids: Sequence[str], n_silent: int, n_passages: int, why: str, *, stacklevel: int
+) -> None:
+    """The same of ``n_silent`` passages, of which the first have these ids, for a corpus that is not held."""
+    if not n_silent:
         return
-    named = ", ".join(repr(corpus[place].id) for place in places[:_NAMED])
-    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+    named = ", ".join(map(repr, ids[:NAMED]))
+    more = f" and {n_silent - NAMED} more" if n_silent > NAMED else ""
     warnings.warn(
-        f"{len(places)} of {len(corpus)} passages {why} and can never be found: {named}{more}",
+        f"{n_silent} of {n_passages} passages {why} and can never be found: {named}{more}",
         HybridrankWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
+    )
+
+
+def no_such_passage(passage_id: str) -> InputError:
+    """The error for an id that is not in an index."""
+    return InputError(
+        f"there is no passage {passage_id!r} in the index", remedy="Give the id of an indexed passage."
+    )
+
+
+def already_indexed(passage_id: str) -> InputError:
+    """The error for an id that is to be added to an index, and is in it."""
+    return InputError(
+        f"the passage id {passage_id!r} is in the index already",
+        remedy="Delete that passage first, or give another id.",
     )
 
 

@@ -178,10 +178,10 @@ def _build(options: argparse.Namespace) -> int:
 
 def _size_of(corpus: Path) -> int:
     """The bytes of a corpus, which are somewhat more than its characters; 0 where that is not known."""
-    from hybridrank.tasks.finance.corpus import REPORTS
+    from hybridrank.tasks.finance.corpus import reports_file
 
     try:
-        return (corpus / REPORTS if corpus.is_dir() else corpus).stat().st_size
+        return reports_file(corpus).stat().st_size
     except OSError:
         return 0  # whoever reads it says what is wrong
 

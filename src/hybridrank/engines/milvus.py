@@ -27,7 +27,7 @@ from hybridrank.engines.milvus_server import Server
 from hybridrank.engines.milvus_statistics import Totals
 from hybridrank.engines.milvus_writer import Writer
 from hybridrank.errors import InputError, ServiceUnavailable
-from hybridrank.passage_store import check_corpus
+from hybridrank.passage_store import check_corpus, no_such_passage
 from hybridrank.protocols import Embedder, check_depth, check_query
 from hybridrank.records import Passage, Ranking
 from hybridrank.searcher import largest_first
@@ -159,7 +159,7 @@ class MilvusIndex:
         tokens = 0
         for passage_id, passage in zip(ids, self.find(ids), strict=True):
             if passage is None:
-                raise _no_such_passage(passage_id)
+                raise no_such_passage(passage_id)
             terms = self.tokenizer.terms(passage.text)
             counts.subtract(set(map(digest, terms)))
             tokens += len(terms)
@@ -267,7 +267,7 @@ class MilvusIndex:
         """
         (row,) = self._collection.find([passage_id])
         if row is None:
-            raise _no_such_passage(passage_id)
+            raise no_such_passage(passage_id)
         return int(row["position"])
 
     def mask(self, condition: Callable[[Passage], bool]) -> NDArray[np.bool_]:
@@ -353,9 +353,3 @@ class MilvusIndex:
         for number, (best, cut) in zip(asking, found, strict=True):
             rankings[number] = ranking_of(queries[number], best, cut, self.name)
         return rankings
-
-
-def _no_such_passage(passage_id: str) -> InputError:
-    return InputError(
-        f"there is no passage {passage_id!r} in the index", remedy="Give the id of an indexed passage."
-    )

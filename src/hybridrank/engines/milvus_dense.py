@@ -9,7 +9,7 @@ import numpy as np
 from more_itertools import chunked
 from numpy.typing import NDArray
 
-from hybridrank.embedding import charged, embed, is_metered, says_something, told_once
+from hybridrank.embedding import charged, embed, in_part, says_something, told_once
 from hybridrank.engines.milvus_collection import Collection
 from hybridrank.engines.milvus_rows import Row
 from hybridrank.engines.milvus_search import Found, Judged, Where, search
@@ -58,7 +58,7 @@ class MilvusDense:
         return told_once(asked, found)
 
     def _search(self, queries: Sequence[str], k: int, where: Where | None) -> list[Ranking]:
-        embedder = self._embedder.within() if is_metered(self._embedder) else self._embedder
+        embedder = in_part(self._embedder)
         try:
             vectors = _unit(embed(embedder, queries, "query", embedder.dimension))
         except Exception as error:  # whatever a service, or a stand-in for it, may come up with

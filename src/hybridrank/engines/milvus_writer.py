@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,8 +13,7 @@ from hybridrank.engines.milvus_collection import Collection
 from hybridrank.engines.milvus_dense import unit_vectors
 from hybridrank.engines.milvus_rows import Row, row_of
 from hybridrank.engines.milvus_statistics import Totals
-from hybridrank.errors import HybridrankWarning, InputError
-from hybridrank.passage_store import check_corpus
+from hybridrank.passage_store import NAMED, already_indexed, check_corpus, warn_of_silent_ids
 from hybridrank.protocols import Embedder
 from hybridrank.records import Passage
 
@@ -27,7 +25,6 @@ _BATCH_BYTES = 16 << 20  # Milvus takes 64 MB
 # parts stay few; or as many as hold so many different terms.
 _PART = 200_000
 _PART_TERMS = 2_000_000
-_NAMED = 5  # passages named in one warning
 
 
 @dataclass
@@ -84,20 +81,15 @@ class Writer:
                     part.take(of)
                     sent += len(rows)
                 mute = [passage.id for passage, bag in zip(some, bags, strict=True) if not bag]
-                silent, n_silent = [*silent, *mute][:_NAMED], n_silent + len(mute)
+                silent, n_silent = [*silent, *mute][:NAMED], n_silent + len(mute)
                 if part.documents >= enough or len(part.counts) >= _PART_TERMS:
                     self._finish(part)
                     part, enough = _Part(), 2 * enough
         finally:
             if part.documents:
                 self._finish(part)
-        if n_silent:
-            named = ", ".join(map(repr, silent)) + (f" and {n_silent - _NAMED} more" * (n_silent > _NAMED))
-            warnings.warn(
-                f"{n_silent} of {sent} passages hold no term and can never be found: {named}",
-                HybridrankWarning,
-                stacklevel=4,  # whoever called the index
-            )
+        # To whoever called the index.
+        warn_of_silent_ids(silent, n_silent, sent, "hold no term", stacklevel=5)
 
     def _batches(
         self, passages: list[Passage], bags: list[Counter[str]], position: int
@@ -121,10 +113,7 @@ class Writer:
             passages, self._collection.find([one.id for one in passages], ["id"]), strict=True
         ):
             if row is not None:
-                raise InputError(
-                    f"the passage id {passage.id!r} is in the index already",
-                    remedy="Delete that passage first, or give another id.",
-                )
+                raise already_indexed(passage.id)
 
     def _finish(self, part: _Part) -> None:
         counts = ((digest(term), many) for term, many in part.counts.items())

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from hybridrank.errors import HybridrankWarning, InputError
 from hybridrank.records import Passage, counted
-from hybridrank.text.tables import read_rows
+from hybridrank.text.tables import HEADER_REMEDY, read_rows
 
 __all__ = ["FORMATS", "Format", "read_corpus", "read_folder", "read_jsonl", "read_table"]
 
@@ -37,7 +37,6 @@ _ID_KEYS = ("document_id", "id", "_id")
 _TEXT_SUFFIXES = frozenset(suffix for suffix, one in FORMATS.items() if one == "txt")
 _DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 _LINE_REMEDY = 'Give one object a line: {"document_id": "...", "text": "..."}.'
-_ROW_REMEDY = "Name the columns in the first row: id, text, and others as you like."
 _PDF, _PDF_REMEDY = b"%PDF-", "Make text of it first: pdftotext -layout FILE.pdf FILE.txt."
 _PEEKED = 1024  # bytes by which a file without a suffix is told
 _ENCODING_REMEDY = "Save it as UTF-8."
@@ -138,7 +137,7 @@ def _documents(file: BufferedReader, path: Path, format: Format, seen: Seen) -> 
                 yield number, _parse(line, path, number)
     else:
         for number, row in read_rows(lines, path, _DELIMITERS[format]):
-            yield number, _made_of(row, path, number, _ROW_REMEDY)
+            yield number, _made_of(row, path, number, HEADER_REMEDY)
 
 
 def read_folder(path: str | os.PathLike[str], *, seen: Seen = lambda size: None) -> Iterator[Passage]:

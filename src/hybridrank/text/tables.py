@@ -9,10 +9,11 @@ from pathlib import Path
 from hybridrank.errors import InputError
 from hybridrank.text.json_lines import decode_line
 
-__all__ = ["read_rows"]
+__all__ = ["HEADER_REMEDY", "read_rows"]
 
 _LONGEST = 2**31 - 1  # characters of a field, the most that the reader can be told on every system
-_REMEDY = "Name the columns in the first row: id, text, and others as you like."
+HEADER_REMEDY = "Name the columns in the first row: id, text, and others as you like."
+"""What to do about a header that will not do."""
 
 
 def read_rows(
@@ -53,7 +54,9 @@ def read_rows(
         if not header:
             header = [name.strip() for name in row]
             if len(set(header)) < len(header):
-                raise InputError(f"the columns are {header}", file=path, line=numbers[0], remedy=_REMEDY)
+                raise InputError(
+                    f"the columns are {header}", file=path, line=numbers[0], remedy=HEADER_REMEDY
+                )
         elif len(row) != len(header):
             raise InputError(
                 f"a row has {len(header)} fields, as the header has, and this one {len(row)}",
